@@ -1,0 +1,113 @@
+//===- Layout.h - layouts along one mesh axis, and rules for ops ----------===//
+//
+// The algebra behind the verifier and every sharding pass: what a rank holds
+// (`AxisLayout`), and how an op carries it from operands to results
+// (`LayoutRule`).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SP_DIALECT_LAYOUT_H
+#define SP_DIALECT_LAYOUT_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace sp {
+
+enum class LayoutKind { Invariant, Replicate, Shard, Partial };
+
+/// What each rank of one mesh axis holds of a tensor.
+struct AxisLayout {
+  LayoutKind kind = LayoutKind::Invariant;
+  /// The sharded dimension of the tensor; -1 unless `kind` is Shard.
+  int64_t dim = -1;
+
+  static AxisLayout invariant() { return {}; }
+  static AxisLayout replicate() { return {LayoutKind::Replicate, -1}; }
+  static AxisLayout partial() { return {LayoutKind::Partial, -1}; }
+  static AxisLayout shard(int64_t dim) { return {LayoutKind::Shard, dim}; }
+
+  bool isInvariant() const { return kind == LayoutKind::Invariant; }
+  bool isReplicate() const { return kind == LayoutKind::Replicate; }
+  bool isShard() const { return kind == LayoutKind::Shard; }
+  bool isPartial() const { return kind == LayoutKind::Partial; }
+
+  bool operator==(const AxisLayout &other) const {
+    return kind == other.kind && dim == other.dim;
+  }
+  bool operator!=(const AxisLayout &other) const { return !(*this == other); }
+
+  /// "invariant", "replicate", "shard(0)" or "partial".
+  std::string str() const;
+};
+
+/// One axis of a layout attribute.
+struct AxisEntry {
+  mlir::StringAttr axis;
+  AxisLayout layout;
+
+  bool operator==(const AxisEntry &other) const {
+    return axis == other.axis && layout == other.layout;
+  }
+};
+llvm::hash_code hash_value(const AxisEntry &entry);
+
+/// The layout of `type` along `axis`. Types other than ranked tensors, and
+/// tensors with another dialect's encoding, are invariant.
+AxisLayout getAxisLayout(mlir::Type type, mlir::StringRef axis);
+
+/// `type` with its layout along `axis` replaced; a new axis goes to its place in
+/// `meshAxes` order (appended when `meshAxes` does not name it).
+mlir::RankedTensorType
+withAxisLayout(mlir::RankedTensorType type, mlir::StringAttr axis,
+               AxisLayout layout, mlir::ArrayRef<mlir::StringAttr> meshAxes = {});
+
+/// True if `type` is, or contains anywhere (function, tuple, ... types), a
+/// tensor with a layout.
+bool hasLayout(mlir::Type type);
+
+/// How the dimensions of an op's operands and results belong together, as
+/// factors of its iteration space (as in Shardy's sharding rules, or an einsum).
+/// Layouts follow from it along each axis on its own:
+///
+///   all invariant -> invariant; all replicate -> replicate;
+///   an operand sharded on factor f: every operand that has f is sharded on it,
+///     every other one is replicate; then a result that has f is sharded on it,
+///     and a result that sums over f (a reduction factor) is partial;
+///   a blocked factor must not be sharded.
+struct LayoutRule {
+  /// No factor: the dimension must not be sharded.
+  static constexpr int64_t kBlocked = -1;
+
+  /// The factor of every dimension, per operand / result of the op (empty for
+  /// values that are not ranked tensors).
+  llvm::SmallVector<llvm::SmallVector<int64_t>> operands, results;
+  /// Factors that the op sums over: absent from the results.
+  llvm::SmallVector<bool> isReduction;
+
+  /// Builds a rule from one letter per dimension, for example
+  /// `get({"sbk", "nk"}, {"sbn"}, /*reduction=*/"k")`; the letters in `blocked`
+  /// must not be sharded.
+  static LayoutRule get(mlir::ArrayRef<std::string> operands,
+                        mlir::ArrayRef<std::string> results,
+                        mlir::StringRef reduction = "",
+                        mlir::StringRef blocked = "");
+
+  /// All operands and results have equal dimensions.
+  static LayoutRule elementwise(mlir::Operation *op);
+
+  /// The dimension of an operand / result that belongs to `factor`; -1 if none.
+  int64_t operandDim(unsigned operand, int64_t factor) const;
+  int64_t resultDim(unsigned result, int64_t factor) const;
+};
+
+/// `n` distinct letters from `first` on: the leading dimensions of a tensor of
+/// unknown rank in `LayoutRule::get`.
+std::string leadingDims(int64_t n, char first = 'A');
+
+} // namespace sp
+
+#endif // SP_DIALECT_LAYOUT_H

@@ -1,0 +1,44 @@
+#ifndef SP_DIALECT_SPINTERFACES_TD
+#define SP_DIALECT_SPINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
+  let cppNamespace = "::sp";
+  let description = [{
+    States how layouts go through an op, along one mesh axis at a time. Most ops
+    state only their `LayoutRule`; layout changes and constants, whose results do
+    not follow from their operands, verify themselves.
+  }];
+  let methods = [
+    InterfaceMethod<"The factors of the op's dimensions.",
+      "::sp::LayoutRule", "getLayoutRule", (ins)>,
+    InterfaceMethod<[{
+        True if the op is linear in the given operands taken together, all others
+        held fixed: f(x + y) = f(x) + f(y). Only then may they be partial.
+      }],
+      "bool", "isLinearIn", (ins "const ::llvm::SmallBitVector &":$operands),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{ return false; }]>,
+    InterfaceMethod<[{
+        Computes the results' layouts along `axis` from the operands', or emits an
+        error that names the operand, the layouts and the fix.
+      }],
+      "::mlir::LogicalResult", "inferLayouts",
+      (ins "::mlir::StringRef":$axis,
+           "::mlir::ArrayRef<::sp::AxisLayout>":$operands,
+           "::mlir::SmallVectorImpl<::sp::AxisLayout> &":$results),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::sp::detail::inferLayoutsByRule($_op, axis, operands, results);
+      }]>,
+    InterfaceMethod<"Checks the results' layouts against the operands'.",
+      "::mlir::LogicalResult", "verifyLayouts",
+      (ins "::mlir::StringRef":$axis,
+           "::mlir::ArrayRef<::sp::AxisLayout>":$operands,
+           "::mlir::ArrayRef<::sp::AxisLayout>":$results),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::sp::detail::verifyLayoutsByInference($_op, axis, operands, results);
+      }]>,
+  ];
+}
+
+#endif // SP_DIALECT_SPINTERFACES_TD

@@ -1,0 +1,414 @@
+#ifndef SP_DIALECT_SPOPS_TD
+#define SP_DIALECT_SPOPS_TD
+
+include "sp/Dialect/SPDialect.td"
+include "sp/Dialect/SPInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class SP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<SP_Dialect, mnemonic, traits>;
+
+def SP_FloatTensor : StaticShapeTensorOf<[F32, F64, BF16]>;
+def SP_IndexTensor : StaticShapeTensorOf<[I64]>;
+def SP_Tensor : StaticShapeTensorOf<[F32, F64, BF16, I64]>;
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the mesh of ranks: named axes and their sizes";
+  let description = [{
+    A module has at most one mesh. Layouts name its axes; ranks are numbered
+    row-major in the order of the axes.
+
+    ```mlir
+    sp.mesh @mesh <tp = 2>
+    ```
+
+    Constraints:
+    - (C1) every axis has a size of at least 1, and there is at least one axis.
+    - (C2) axis names are unique.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
+                       DenseI64ArrayAttr:$axis_sizes);
+  let assemblyFormat = [{
+    $sym_name custom<MeshAxes>($axis_names, $axis_sizes) attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The mesh of `module`; null if there is none.
+    static MeshOp lookup(::mlir::ModuleOp module);
+    /// The size of `axis`; 0 if the mesh has no such axis.
+    int64_t getAxisSize(::mlir::StringRef axis);
+    /// The number of `axis` in mesh order; -1 if the mesh has no such axis.
+    int64_t getAxisIndex(::mlir::StringRef axis);
+    /// The axis names in mesh order.
+    ::llvm::SmallVector<::mlir::StringAttr> getAxes();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Layout changes
+//===----------------------------------------------------------------------===//
+
+// A layout change has no attributes: the two types say everything. Collectives
+// allocate their own result, so that a dead one can be erased, but none can be
+// merged, hoisted or sunk; `copy`, `slice` and `zero_pad` do not communicate and
+// are pure.
+class SP_LayoutChangeOp<string mnemonic, list<Trait> traits>
+    : SP_Op<mnemonic, traits # [
+        DeclareOpInterfaceMethods<LayoutOpInterface,
+                                  ["inferLayouts", "verifyLayouts", "isLinearIn"]>]> {
+  let arguments = (ins SP_Tensor:$input);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The mesh axis along which the layout changes.
+    ::mlir::StringAttr getAxis();
+    /// The layouts before and after along `getAxis()`.
+    ::sp::AxisLayout getFrom();
+    ::sp::AxisLayout getTo();
+  }];
+}
+
+class SP_LocalLayoutChangeOp<string mnemonic>
+    : SP_LayoutChangeOp<mnemonic, [Pure]> {
+  let results = (outs SP_Tensor:$result);
+}
+
+class SP_CollectiveLayoutChangeOp<string mnemonic>
+    : SP_LayoutChangeOp<mnemonic, []> {
+  let results = (outs Res<SP_Tensor, "", [MemAlloc]>:$result);
+}
+
+def SP_CopyOp : SP_LocalLayoutChangeOp<"copy"> {
+  let summary = "invariant -> replicate: the value enters rank-specific work";
+  let description = [{
+    Moves nothing. The adjoint is `all_reduce`: each rank's cotangent is only its
+    contribution.
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: invariant -> replicate.
+  }];
+}
+
+def SP_SliceOp : SP_LocalLayoutChangeOp<"slice"> {
+  let summary = "invariant or replicate -> shard(d): each rank keeps its part";
+  let description = [{
+    Rank r keeps rows r*N/T to (r+1)*N/T of dimension d. The adjoint is `all_gather`
+    for an invariant operand and `zero_pad` for a replicate one.
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: invariant or replicate -> shard(d).
+  }];
+}
+
+def SP_ZeroPadOp : SP_LocalLayoutChangeOp<"zero_pad"> {
+  let summary = "shard(d) -> partial: each rank's part, zero elsewhere";
+  let description = [{
+    The adjoint of `slice` on a replicate operand.
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: shard(d) -> partial.
+  }];
+}
+
+def SP_AllReduceOp : SP_CollectiveLayoutChangeOp<"all_reduce"> {
+  let summary = "partial -> invariant: the sum over the ranks, on every rank";
+  let description = [{
+    The adjoint is `copy`.
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: partial -> invariant.
+  }];
+}
+
+def SP_ReduceScatterOp : SP_CollectiveLayoutChangeOp<"reduce_scatter"> {
+  let summary = "partial -> shard(d): the sum over the ranks, split along d";
+  let description = [{
+    The adjoint is `all_gather` to replicate.
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: partial -> shard(d).
+  }];
+}
+
+def SP_AllGatherOp : SP_CollectiveLayoutChangeOp<"all_gather"> {
+  let summary = "shard(d) -> replicate or invariant: the ranks' parts, joined";
+  let description = [{
+    To replicate at the entry of rank-specific work: the adjoint is
+    `reduce_scatter`. To invariant before work that every rank does alike: the
+    adjoint is `slice`. (Taking one for the other scales gradients by T; the result
+    type says which it is, and the verifier rejects the wrong one.)
+
+    Constraints:
+    - (C1) operand and result differ in the layout of exactly one axis, and in
+      nothing else.
+    - (C2) along that axis: shard(d) -> replicate or invariant.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Transformer ops
+//===----------------------------------------------------------------------===//
+
+class SP_ComputeOp<string mnemonic, list<string> overrides = [],
+                   list<Trait> traits = []>
+    : SP_Op<mnemonic, traits # [Pure,
+        DeclareOpInterfaceMethods<LayoutOpInterface, overrides>]> {
+  let hasVerifier = 1;
+}
+
+def SP_EmbeddingOp : SP_ComputeOp<"embedding"> {
+  let summary = "looks up token rows of a table, sequence-major";
+  let description = [{
+    `result[s, b, :] = table[ids[b, s], :]`. Shapes: ids [B,S], table [V,H],
+    result [S,B,H]. A token id outside [0, V) is an error at run time.
+
+    Constraints:
+    - (C1) ids, table and result have ranks 2, 2 and 3, and shapes [B,S], [V,H]
+      and [S,B,H].
+    - (C2) table and result have the same element type.
+    - (C3) the vocabulary must not be sharded.
+  }];
+  let arguments = (ins SP_IndexTensor:$ids, SP_FloatTensor:$table);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_RMSNormOp : SP_ComputeOp<"rms_norm"> {
+  let summary = "root-mean-square normalisation of the last dimension";
+  let description = [{
+    `result = input / sqrt(mean(input^2) + eps) * weight`, the mean over the last
+    dimension. Shapes: input [...,H], weight [H], result [...,H].
+
+    Constraints:
+    - (C1) input and result have the same shape, and weight has the shape of the
+      last dimension.
+    - (C2) all element types are equal.
+    - (C3) `eps` is not negative.
+    - (C4) the last dimension must not be sharded.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$weight, F64Attr:$eps);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $weight `eps` $eps attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_LinearOp : SP_ComputeOp<"linear", ["isLinearIn"]> {
+  let summary = "a linear layer: input times the transposed weight, plus bias";
+  let description = [{
+    `result[..., n] = sum_k input[..., k] * weight[n, k] + bias[n]`. Shapes: input
+    [...,K], weight [N,K] (PyTorch's order), bias [N], result [...,N].
+
+    With weight sharded on N the result is sharded on its last dimension (column
+    parallel); with K sharded on input and weight the result is partial (row
+    parallel), and then there must be no bias, which would be added T times.
+
+    Constraints:
+    - (C1) the shapes are [...,K], [N,K], [N] and [...,N].
+    - (C2) all element types are equal.
+    - (C3) a row-parallel linear has no bias.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$weight,
+                       Optional<SP_FloatTensor>:$bias);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def SP_BiasAddOp : SP_ComputeOp<"bias_add", ["isLinearIn"]> {
+  let summary = "adds a vector to every row";
+  let description = [{
+    `result[..., n] = input[..., n] + bias[n]`. Where a row-parallel linear gets its
+    bias: after the reduction.
+
+    Constraints:
+    - (C1) the shapes are [...,N], [N] and [...,N].
+    - (C2) all element types are equal.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$bias);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $bias attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_ScaleOp : SP_ComputeOp<"scale", ["isLinearIn"]> {
+  let summary = "multiplies by a constant; also a partial value";
+  let description = [{
+    `result = factor * input`. (`arith.mulf` with a constant would need a partial
+    constant, whose sum over the ranks is T times what it says.)
+
+    Constraints:
+    - (C1) input and result have the same shape and element type.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, F64Attr:$factor);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_RopeTableOp : SP_ComputeOp<"rope_table", ["verifyLayouts"]> {
+  let summary = "the cosines and sines of rotary position embedding";
+  let description = [{
+    `cos[p, i] = cos(p * theta^(-2i/D))`, `sin` alike, for positions p of the whole
+    sequence and i < D/2 (Su et al., RoFormer, arXiv:2104.09864, eq. 15). Shapes:
+    [S,D/2]. Each rank of a sequence shard takes its rows with `sp.slice`.
+
+    Constraints:
+    - (C1) both results have the same type, of rank 2.
+    - (C2) `theta` is positive.
+    - (C3) the results are invariant.
+  }];
+  let arguments = (ins F64Attr:$theta);
+  let results = (outs SP_FloatTensor:$cos, SP_FloatTensor:$sin);
+  let assemblyFormat = "`theta` $theta attr-dict `:` type($cos) `,` type($sin)";
+}
+
+def SP_RopeOp : SP_ComputeOp<"rope", ["isLinearIn"]> {
+  let summary = "rotary position embedding of every head";
+  let description = [{
+    Rotates the pairs (i, i + D/2) of the last dimension by the row of the table that
+    belongs to the position:
+    `y1 = x1 * cos - x2 * sin`, `y2 = x2 * cos + x1 * sin`. Shapes: input and result
+    [S,B,heads,D], cos and sin [S,D/2].
+
+    Constraints:
+    - (C1) the shapes are [S,B,heads,D] with an even D, [S,D/2], [S,D/2].
+    - (C2) all element types are equal.
+    - (C3) D must not be sharded; where S is, the table is sharded alike.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$cos, SP_FloatTensor:$sin);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $cos `,` $sin attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_AttentionOp : SP_ComputeOp<"attention", ["isLinearIn"]> {
+  let summary = "scaled dot-product attention, grouped-query, causal or not";
+  let description = [{
+    `softmax(q k^T * scale + mask) v` for every batch and head; query head h reads
+    key/value head h / (heads / kv_heads). Shapes: q and result [S,B,heads,D], k and
+    v [S,B,kv_heads,D].
+
+    Constraints:
+    - (C1) the shapes are as above, and kv_heads divides heads.
+    - (C2) all element types are equal.
+    - (C3) heads may be sharded, for q, k and v alike; S and D must not.
+  }];
+  let arguments = (ins SP_FloatTensor:$query, SP_FloatTensor:$key, SP_FloatTensor:$value,
+                       F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `scale` $scale (`causal` $causal^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_SwiGLUOp : SP_ComputeOp<"swiglu", ["isLinearIn"]> {
+  let summary = "the gated activation silu(gate) * up";
+  let description = [{
+    `result = gate / (1 + exp(-gate)) * up` (Shazeer, arXiv:2002.05202).
+
+    Constraints:
+    - (C1) gate, up and result have the same shape and element type.
+  }];
+  let arguments = (ins SP_FloatTensor:$gate, SP_FloatTensor:$up);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$gate `,` $up attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_DropoutOp : SP_ComputeOp<"dropout", ["isLinearIn"]> {
+  let summary = "zeroes elements with probability p, scales the others by 1/(1-p)";
+  let description = [{
+    The mask is a counter-based function (Philox 4x32-10) of the run's seed and
+    step, of `op_id` and of the element's global coordinates: the same for every
+    number of ranks and every layout, and no pass can merge two dropouts, whose
+    `op_id`s differ.
+
+    `sp-localize` records the layout of the shard in `layout`, so that a rank knows
+    the global coordinates of its elements.
+
+    Constraints:
+    - (C1) input and result have the same shape and element type.
+    - (C2) 0 <= `p` < 1.
+    - (C3) the rank is at most 4.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, F64Attr:$p, I64Attr:$op_id,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `p` $p `op_id` $op_id (`layout` $layout^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_ShiftLabelsOp : SP_ComputeOp<"shift_labels"> {
+  let summary = "next-token targets, sequence-major";
+  let description = [{
+    `result[s, b] = labels[b, s + 1]`, and `ignore_index` at the last position.
+    Shapes: labels [B,S], result [S,B].
+
+    Constraints:
+    - (C1) the shapes are [B,S] and [S,B].
+    - (C2) S must not be sharded: the shift crosses the border of a shard.
+  }];
+  let arguments = (ins SP_IndexTensor:$labels, I64Attr:$ignore_index);
+  let results = (outs SP_IndexTensor:$result);
+  let assemblyFormat = [{
+    $labels `ignore_index` $ignore_index attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def SP_CrossEntropyOp : SP_ComputeOp<"cross_entropy"> {
+  let summary = "the sum of the token losses, and the number of valid tokens";
+  let description = [{
+    `loss_sum = sum over (s, b) with targets[s, b] != ignore_index of
+    log(sum_v exp(logits[s, b, v])) - logits[s, b, targets[s, b]]`, and `count` the
+    number of such (s, b). The mean is loss_sum / max(count, 1): 0 when every token
+    is ignored. Shapes: logits [S,B,V], targets [S,B], results []. Sums are
+    accumulated in f64; the results are f64 for f64 logits and f32 otherwise. A
+    target that is neither in [0, V) nor `ignore_index` is an error at run time.
+
+    Constraints:
+    - (C1) the shapes are [S,B,V], [S,B], [] and [].
+    - (C2) the results are f64 for f64 logits, else f32.
+    - (C3) the vocabulary must not be sharded.
+  }];
+  let arguments = (ins SP_FloatTensor:$logits, SP_IndexTensor:$targets,
+                       I64Attr:$ignore_index);
+  let results = (outs SP_FloatTensor:$loss_sum, SP_FloatTensor:$count);
+  let assemblyFormat = [{
+    $logits `,` $targets `ignore_index` $ignore_index attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_BatchMajorOp : SP_ComputeOp<"batch_major", ["isLinearIn"]> {
+  let summary = "[S,B,...] -> [B,S,...]: the exit from sequence-major order";
+  let description = [{
+    `result[b, s, ...] = input[s, b, ...]`.
+
+    Constraints:
+    - (C1) the first two dimensions of input and result are swapped, the others and
+      the element type are equal.
+  }];
+  let arguments = (ins SP_Tensor:$input);
+  let results = (outs SP_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+include "sp/Dialect/SPLocalOps.td"
+
+#endif // SP_DIALECT_SPOPS_TD

@@ -1,0 +1,250 @@
+//===- Layout.cpp - layouts along one mesh axis, and rules for ops --------===//
+
+#include "sp/Dialect/Layout.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Operation.h"
+#include "sp/Dialect/SPDialect.h"
+#include "sp/Dialect/SPInterfaces.h"
+
+using namespace mlir;
+using namespace sp;
+
+std::string AxisLayout::str() const {
+  switch (kind) {
+  case LayoutKind::Invariant:
+    return "invariant";
+  case LayoutKind::Replicate:
+    return "replicate";
+  case LayoutKind::Shard:
+    return "shard(" + std::to_string(dim) + ")";
+  case LayoutKind::Partial:
+    return "partial";
+  }
+  llvm_unreachable("all kinds handled");
+}
+
+llvm::hash_code sp::hash_value(const AxisEntry &entry) {
+  return llvm::hash_combine(entry.axis.getAsOpaquePointer(),
+                            static_cast<int>(entry.layout.kind),
+                            entry.layout.dim);
+}
+
+AxisLayout sp::getAxisLayout(Type type, StringRef axis) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return AxisLayout::invariant();
+  auto layout = dyn_cast_or_null<LayoutAttr>(tensor.getEncoding());
+  return layout ? layout.getAxis(axis) : AxisLayout::invariant();
+}
+
+RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
+                                    AxisLayout layout,
+                                    ArrayRef<StringAttr> meshAxes) {
+  SmallVector<AxisEntry> entries;
+  if (auto old = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
+    for (const AxisEntry &entry : old.getEntries())
+      if (entry.axis != axis)
+        entries.push_back(entry);
+  if (!layout.isInvariant()) {
+    auto order = [&](StringAttr name) {
+      return llvm::find(meshAxes, name) - meshAxes.begin();
+    };
+    auto *position = llvm::find_if(entries, [&](const AxisEntry &entry) {
+      return order(entry.axis) > order(axis);
+    });
+    entries.insert(position, AxisEntry{axis, layout});
+  }
+  Attribute encoding;
+  if (!entries.empty())
+    encoding = LayoutAttr::get(axis.getContext(), entries);
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               encoding);
+}
+
+bool sp::hasLayout(Type type) {
+  return type
+      .walk([](LayoutAttr) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// LayoutRule
+//===----------------------------------------------------------------------===//
+
+std::string sp::leadingDims(int64_t n, char first) {
+  std::string letters;
+  for (int64_t i = 0; i < n; ++i)
+    letters.push_back(static_cast<char>(first + i));
+  return letters;
+}
+
+LayoutRule LayoutRule::get(ArrayRef<std::string> operands,
+                           ArrayRef<std::string> results, StringRef reduction,
+                           StringRef blocked) {
+  LayoutRule rule;
+  SmallVector<char> letters;
+  auto dims = [&](StringRef spec) {
+    SmallVector<int64_t> factors;
+    for (char letter : spec) {
+      if (blocked.contains(letter)) {
+        factors.push_back(kBlocked);
+        continue;
+      }
+      auto *it = llvm::find(letters, letter);
+      factors.push_back(it - letters.begin());
+      if (it == letters.end()) {
+        letters.push_back(letter);
+        rule.isReduction.push_back(reduction.contains(letter));
+      }
+    }
+    return factors;
+  };
+  for (const std::string &spec : operands)
+    rule.operands.push_back(dims(spec));
+  for (const std::string &spec : results)
+    rule.results.push_back(dims(spec));
+  return rule;
+}
+
+LayoutRule LayoutRule::elementwise(Operation *op) {
+  auto specs = [](TypeRange types) {
+    SmallVector<std::string> specs;
+    for (Type type : types) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      specs.push_back(tensor ? leadingDims(tensor.getRank()) : "");
+    }
+    return specs;
+  };
+  return get(specs(op->getOperandTypes()), specs(op->getResultTypes()));
+}
+
+static int64_t findDim(ArrayRef<int64_t> factors, int64_t factor) {
+  auto *it = llvm::find(factors, factor);
+  return it == factors.end() ? -1 : it - factors.begin();
+}
+
+int64_t LayoutRule::operandDim(unsigned operand, int64_t factor) const {
+  return findDim(operands[operand], factor);
+}
+
+int64_t LayoutRule::resultDim(unsigned result, int64_t factor) const {
+  return findDim(results[result], factor);
+}
+
+//===----------------------------------------------------------------------===//
+// The interface's default methods
+//===----------------------------------------------------------------------===//
+
+#include "sp/Dialect/SPInterfaces.cpp.inc"
+
+/// An error that starts with the operand's number, so that one of two equal
+/// values can be told from the other.
+static InFlightDiagnostic operandError(Operation *op, unsigned operand,
+                                       StringRef axis, AxisLayout layout) {
+  InFlightDiagnostic diag = op->emitOpError("operand #")
+                            << operand << " is " << layout.str()
+                            << " along `" << axis << "`";
+  diag.attachNote(op->getOperand(operand).getLoc())
+      << "operand #" << operand << " has type "
+      << op->getOperand(operand).getType();
+  return diag;
+}
+
+LogicalResult sp::detail::inferLayoutsByRule(
+    Operation *op, StringRef axis, ArrayRef<AxisLayout> operands,
+    SmallVectorImpl<AxisLayout> &results) {
+  auto iface = cast<LayoutOpInterface>(op);
+  auto isTensor = [&](unsigned i) {
+    return isa<RankedTensorType>(op->getOperand(i).getType());
+  };
+
+  // Scalars are invariant and mix with everything.
+  int firstInvariant = -1, firstOther = -1, firstShard = -1;
+  llvm::SmallBitVector partials(operands.size());
+  for (auto [i, layout] : llvm::enumerate(operands)) {
+    if (!isTensor(i))
+      continue;
+    int &first = layout.isInvariant() ? firstInvariant : firstOther;
+    if (first < 0)
+      first = i;
+    if (layout.isShard() && firstShard < 0)
+      firstShard = i;
+    if (layout.isPartial())
+      partials.set(i);
+  }
+
+  if (firstOther < 0) {
+    results.assign(op->getNumResults(), AxisLayout::invariant());
+    return success();
+  }
+  if (firstInvariant >= 0)
+    return operandError(op, firstInvariant, axis, operands[firstInvariant])
+           << ", but operand #" << firstOther << " is "
+           << operands[firstOther].str()
+           << "; change the layout of one (`sp.copy` or `sp.slice` on the "
+              "invariant one)";
+
+  if (partials.any()) {
+    unsigned partial = partials.find_first();
+    if (firstShard >= 0)
+      return operandError(op, partial, axis, operands[partial])
+             << ", which does not mix with operand #" << firstShard << " ("
+             << operands[firstShard].str()
+             << "); reduce it first (`sp.reduce_scatter` or `sp.all_reduce`)";
+    if (!iface.isLinearIn(partials))
+      return operandError(op, partial, axis, operands[partial])
+             << ", but the op is not linear in its partial operands; reduce "
+                "first (`sp.all_reduce` or `sp.reduce_scatter`)";
+    results.assign(op->getNumResults(), AxisLayout::partial());
+    return success();
+  }
+
+  if (firstShard < 0) {
+    results.assign(op->getNumResults(), AxisLayout::replicate());
+    return success();
+  }
+
+  LayoutRule rule = iface.getLayoutRule();
+  int64_t factor = rule.operands[firstShard][operands[firstShard].dim];
+  if (factor == LayoutRule::kBlocked)
+    return operandError(op, firstShard, axis, operands[firstShard])
+           << ", but the op needs that whole dimension; gather it first "
+              "(`sp.all_gather`)";
+  for (auto [i, layout] : llvm::enumerate(operands)) {
+    if (!isTensor(i))
+      continue;
+    int64_t dim = rule.operandDim(i, factor);
+    AxisLayout wanted =
+        dim < 0 ? AxisLayout::replicate() : AxisLayout::shard(dim);
+    if (layout != wanted)
+      return operandError(op, i, axis, layout)
+             << ", but must be " << wanted.str() << " because operand #"
+             << firstShard << " is " << operands[firstShard].str();
+  }
+  results.clear();
+  for (unsigned i = 0, e = op->getNumResults(); i < e; ++i) {
+    int64_t dim = rule.resultDim(i, factor);
+    if (dim >= 0)
+      results.push_back(AxisLayout::shard(dim));
+    else if (rule.isReduction[factor])
+      results.push_back(AxisLayout::partial());
+    else
+      results.push_back(AxisLayout::replicate());
+  }
+  return success();
+}
+
+LogicalResult
+sp::detail::verifyLayoutsByInference(Operation *op, StringRef axis,
+                                     ArrayRef<AxisLayout> operands,
+                                     ArrayRef<AxisLayout> results) {
+  SmallVector<AxisLayout> inferred;
+  if (failed(cast<LayoutOpInterface>(op).inferLayouts(axis, operands, inferred)))
+    return failure();
+  for (auto [i, want, got] : llvm::enumerate(inferred, results))
+    if (want != got)
+      return op->emitOpError("result #")
+             << i << " is " << want.str() << " along `" << axis
+             << "`, but its type says " << got.str();
+  return success();
+}

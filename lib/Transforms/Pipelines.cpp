@@ -1,0 +1,5 @@
+//===- Pipelines.cpp - the registered pipelines ---------------------------===//
+
+#include "sp/Transforms/Passes.h"
+
+void sp::registerPipelines() {}

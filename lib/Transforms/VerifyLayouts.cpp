@@ -1,0 +1,189 @@
+//===- VerifyLayouts.cpp - checks every layout in a module ----------------===//
+//
+// The gate between phases: an op without a layout rule must not touch a tensor
+// with a layout, and every other op must obey its rule along each mesh axis.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "sp/Dialect/SPOps.h"
+#include "sp/Transforms/Passes.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPVERIFYLAYOUTS
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+
+class LayoutVerifier {
+public:
+  explicit LayoutVerifier(MeshOp mesh) : mesh(mesh) {
+    if (mesh)
+      axes = mesh.getAxes();
+  }
+
+  LogicalResult verify(Operation *op);
+
+private:
+  /// C1, C2 for every layout inside `type`.
+  LogicalResult verifyType(Operation *op, Type type);
+  /// C4 for the arguments and results of a function.
+  LogicalResult verifySignature(FunctionOpInterface function);
+  /// C3.
+  LogicalResult verifyRule(Operation *op);
+
+  MeshOp mesh;
+  SmallVector<StringAttr> axes;
+  /// Types repeat; each is checked once.
+  DenseSet<Type> verified;
+};
+
+} // namespace
+
+LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
+  if (!verified.insert(type).second)
+    return success();
+  WalkResult result = type.walk([&](RankedTensorType tensor) {
+    auto layout = dyn_cast_or_null<LayoutAttr>(tensor.getEncoding());
+    if (!layout)
+      return WalkResult::advance();
+    if (!mesh) {
+      op->emitOpError("has type ")
+          << tensor << ", but the module has no `sp.mesh` (C1)";
+      return WalkResult::interrupt();
+    }
+    int64_t last = -1;
+    for (const AxisEntry &entry : layout.getEntries()) {
+      int64_t index = mesh.getAxisIndex(entry.axis);
+      if (index < 0) {
+        op->emitOpError("has type ")
+            << tensor << ", but the mesh has no axis `"
+            << entry.axis.getValue() << "` (C1)";
+        return WalkResult::interrupt();
+      }
+      if (index <= last) {
+        op->emitOpError("has type ")
+            << tensor << ", whose axes are not in mesh order (C1)";
+        return WalkResult::interrupt();
+      }
+      last = index;
+      if (!entry.layout.isShard())
+        continue;
+      int64_t extent = tensor.getDimSize(entry.layout.dim);
+      int64_t size = mesh.getAxisSize(entry.axis);
+      if (ShapedType::isDynamic(extent) || extent % size) {
+        op->emitOpError("has type ")
+            << tensor << ", whose dimension " << entry.layout.dim << " ("
+            << extent << ") is not divisible by `" << entry.axis.getValue()
+            << "` = " << size << " (C2)";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyBoundary(Operation *op, StringRef what, unsigned i,
+                                    Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto layout =
+      tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
+  if (!layout) {
+    if (hasLayout(type))
+      return op->emitOpError("")
+             << what << " #" << i << " has type " << type
+             << ", which hides a layout inside another type (C4)";
+    return success();
+  }
+  for (const AxisEntry &entry : layout.getEntries())
+    if (!entry.layout.isShard())
+      return op->emitOpError("")
+             << what << " #" << i << " is " << entry.layout.str() << " along `"
+             << entry.axis.getValue()
+             << "`, must be invariant or sharded (C4)";
+  return success();
+}
+
+LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (failed(verifyType(function, type)) ||
+        failed(verifyBoundary(function, "argument", i, type)))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    if (failed(verifyType(function, type)) ||
+        failed(verifyBoundary(function, "result", i, type)))
+      return failure();
+  return success();
+}
+
+LogicalResult LayoutVerifier::verifyRule(Operation *op) {
+  bool touches = llvm::any_of(op->getOperandTypes(), hasLayout) ||
+                 llvm::any_of(op->getResultTypes(), hasLayout);
+  if (!touches)
+    return success();
+  for (Type type : op->getOperandTypes())
+    if (failed(verifyType(op, type)))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(verifyType(op, type)))
+      return failure();
+  // A return hands over what the signature says; its own verifier compares the
+  // types.
+  if (isa<func::ReturnOp>(op))
+    return success();
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  if (!iface)
+    return op->emitOpError("touches a tensor with a layout, but has no layout "
+                           "rule (C3)");
+  for (StringAttr axis : axes) {
+    auto along = [&](TypeRange types) {
+      return llvm::map_to_vector(
+          types, [&](Type type) { return getAxisLayout(type, axis); });
+    };
+    if (failed(iface.verifyLayouts(axis, along(op->getOperandTypes()),
+                                   along(op->getResultTypes()))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult LayoutVerifier::verify(Operation *op) {
+  if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+    if (failed(verifySignature(function)))
+      return failure();
+  } else {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (hasLayout(argument.getType()))
+            return op->emitOpError("has a block argument of type ")
+                   << argument.getType()
+                   << "; only function arguments may have layouts (C4)";
+  }
+  return verifyRule(op);
+}
+
+namespace {
+struct VerifyLayouts : sp::impl::SPVerifyLayoutsBase<VerifyLayouts> {
+  void runOnOperation() override {
+    SmallVector<MeshOp> meshes(getOperation().getOps<MeshOp>());
+    if (meshes.size() > 1) {
+      meshes[1].emitOpError("is a second mesh; a module has at most one (C5)");
+      return signalPassFailure();
+    }
+    LayoutVerifier verifier(meshes.empty() ? MeshOp() : meshes.front());
+    WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { return WalkResult(verifier.verify(op)); });
+    if (result.wasInterrupted())
+      signalPassFailure();
+    else
+      markAllAnalysesPreserved();
+  }
+};
+} // namespace
