@@ -39,7 +39,7 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"size", "tp", "int64_t", "1", "number of tensor-parallel ranks">,
-    Option<"axis", "axis", "std::string", "\"tp\"", "name of the mesh axis">,
+    Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
   ];
   let statistics = [
     Statistic<"numRegions", "regions", "tensor-parallel regions">,
@@ -71,14 +71,14 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     - (C3) with `require-all`, every `all_reduce` is split.
   }];
   let options = [
-    Option<"axis", "axis", "std::string", "\"tp\"", "name of the mesh axis">,
+    Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
     Option<"requireAll", "require-all", "bool", "false",
            "fail if an all_reduce is not split">,
   ];
   let statistics = [
     Statistic<"numSplit", "split", "all-reduces split">,
     Statistic<"numKept", "kept", "all-reduces kept">,
-    Statistic<"numSharded", "sharded-ops", "ops on the sequence shard">,
+    Statistic<"numShardedOps", "sharded-ops", "ops on the sequence shard">,
   ];
 }
 
@@ -103,6 +103,18 @@ def SPLocalize : Pass<"sp-localize", "::mlir::ModuleOp"> {
 
     Constraints:
     - (C1) the module obeys `sp-verify-layouts`.
+  }];
+}
+
+def SPVerifyCollectives : Pass<"sp-verify-collectives", "::mlir::ModuleOp"> {
+  let summary = "checks that later passes preserve the recorded collectives";
+  let description = [{
+    Runs after every pass that follows `sp-localize`.
+
+    Constraints:
+    - (C1) the function has the collectives of its `sp.collectives`, in order, of the
+      same kind, axis, dimension and type, and reached by the same arguments and
+      collectives; so are its results.
   }];
 }
 

@@ -1,0 +1,35 @@
+//===- LayoutUtils.h - what the sharding passes share ---------------------===//
+
+#ifndef SP_LIB_TRANSFORMS_LAYOUTUTILS_H
+#define SP_LIB_TRANSFORMS_LAYOUTUTILS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "sp/Dialect/SPOps.h"
+
+namespace sp {
+
+/// Sets the layout of `value`'s type along `axis`.
+void setAxisLayout(mlir::Value value, mlir::StringAttr axis, AxisLayout layout,
+                   mlir::ArrayRef<mlir::StringAttr> meshAxes);
+
+/// Makes the function's type follow its entry block and its return.
+void updateSignature(mlir::func::FuncOp function);
+
+/// A source whose contents are the same everywhere (a splat constant,
+/// `tensor.empty`): it takes any shard's type without a layout change.
+bool isUniformSource(mlir::Operation *op);
+
+/// How a diagnostic names a value: the parameter or input that it is, the
+/// location name of the op that defines it, or the op itself.
+std::string describe(mlir::Value value);
+std::string describe(mlir::Operation *op);
+
+/// The ranked tensor type of `value`.
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace sp
+
+#endif // SP_LIB_TRANSFORMS_LAYOUTUTILS_H

@@ -1,0 +1,433 @@
+//===- SequenceParallel.cpp - token-local work on sequence shards ---------===//
+//
+// A labelling problem, not a list of patterns: each token-local op runs either
+// replicated or on the rank's shard of the sequence, and the labelling of least
+// cost is a minimum cut. What is token-local follows from the layout rules.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutUtils.h"
+#include "sp/Analysis/MinCut.h"
+#include "sp/Transforms/Passes.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPSEQUENCEPARALLEL
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Which dimension of which value is the sequence
+//===----------------------------------------------------------------------===//
+
+/// The sequence dimension of every value that has one, carried by the layout
+/// rules in both directions from what the tensor-parallel regions reduce.
+class TokenDims {
+public:
+  TokenDims(func::FuncOp function, StringRef axis);
+
+  /// -1 if the value has no (known) sequence dimension.
+  int64_t get(Value value) const {
+    auto it = dims.find(value);
+    return it == dims.end() ? -1 : it->second;
+  }
+  /// The factor of `op`'s rule that is the sequence; blocked if there is none.
+  int64_t getFactor(Operation *op) const;
+
+private:
+  void add(Value value, int64_t dim) {
+    if (dims.try_emplace(value, dim).second)
+      worklist.push_back(value);
+  }
+  void visit(Operation *op);
+
+  DenseMap<Value, int64_t> dims;
+  SmallVector<Value> worklist;
+};
+
+} // namespace
+
+TokenDims::TokenDims(func::FuncOp function, StringRef axis) {
+  function.walk([&](AllReduceOp op) {
+    if (op.getAxis() == axis && tensorType(op.getResult()).getRank() > 0)
+      add(op.getResult(), 0);
+  });
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (Operation *op = value.getDefiningOp())
+      visit(op);
+    for (Operation *user : value.getUsers())
+      visit(user);
+  }
+}
+
+int64_t TokenDims::getFactor(Operation *op) const {
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  if (!iface)
+    return LayoutRule::kBlocked;
+  LayoutRule rule = iface.getLayoutRule();
+  int64_t factor = LayoutRule::kBlocked;
+  auto meet = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> factors) {
+    for (auto [value, own] : llvm::zip(values, factors)) {
+      int64_t dim = get(value);
+      if (dim < 0)
+        continue;
+      if (own[dim] == LayoutRule::kBlocked ||
+          (factor != LayoutRule::kBlocked && factor != own[dim]))
+        return false;
+      factor = own[dim];
+    }
+    return true;
+  };
+  if (!meet(op->getOperands(), rule.operands) ||
+      !meet(op->getResults(), rule.results))
+    return LayoutRule::kBlocked;
+  return factor;
+}
+
+void TokenDims::visit(Operation *op) {
+  int64_t factor = getFactor(op);
+  if (factor == LayoutRule::kBlocked)
+    return;
+  LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
+  for (auto [i, value] : llvm::enumerate(op->getOperands()))
+    if (isa<RankedTensorType>(value.getType()))
+      if (int64_t dim = rule.operandDim(i, factor); dim >= 0)
+        add(value, dim);
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    if (int64_t dim = rule.resultDim(i, factor); dim >= 0)
+      add(value, dim);
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// The labelling
+//===----------------------------------------------------------------------===//
+
+/// Labels and rewrites one function.
+class Sharder {
+public:
+  Sharder(func::FuncOp function, StringAttr axis, MeshOp mesh)
+      : function(function), axis(axis), meshAxes(mesh.getAxes()),
+        size(mesh.getAxisSize(axis)), tokens(function, axis) {}
+
+  CutCost label();
+  LogicalResult checkDivisibility();
+  void rewrite();
+
+  int64_t numSplit = 0, numKept = 0, numSharded = 0;
+  /// The all-reduces that stay.
+  SmallVector<AllReduceOp> kept;
+
+private:
+  bool isLabelled(Operation *op) const { return nodes.contains(op); }
+  bool isSharded(Operation *op) const {
+    return op && nodes.contains(op) && cut.isSource(nodes.lookup(op));
+  }
+  /// `copy` of the value into a tensor-parallel region.
+  bool isRegionEntry(Operation *op) const {
+    auto copy = dyn_cast<CopyOp>(op);
+    return copy && copy.getAxis() == axis;
+  }
+  bool isTokenLocal(Operation *op) const;
+  void addCosts(Operation *op);
+  void addValueCosts(Value value);
+
+  /// (T-1) times the bytes of a value: what replication wastes over all ranks,
+  /// and, per rank and times T, what a ring moves to gather it.
+  int64_t weigh(Value value) const;
+
+  Value getShard(Value value, int64_t dim);
+  Value getWhole(Value value);
+  void rewriteUses(Value value);
+
+  func::FuncOp function;
+  StringAttr axis;
+  SmallVector<StringAttr> meshAxes;
+  int64_t size;
+  TokenDims tokens;
+  MinCut cut;
+  llvm::MapVector<Operation *, MinCut::Node> nodes;
+  /// Per whole value its slice; per sharded value its gather.
+  DenseMap<Value, Value> shards, wholes;
+};
+
+} // namespace
+
+bool Sharder::isTokenLocal(Operation *op) const {
+  // Lookups and weight-sized gradient sums stay whole.
+  if (isa<EmbeddingOp, LinearOp>(op) || op->getNumResults() == 0 ||
+      isUniformSource(op))
+    return false;
+  auto isWhole = [&](Type type) {
+    return getAxisLayout(type, axis).isInvariant();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isWhole) ||
+      !llvm::all_of(op->getResultTypes(), isWhole))
+    return false;
+  int64_t factor = tokens.getFactor(op);
+  if (factor == LayoutRule::kBlocked)
+    return false;
+  return llvm::all_of(op->getResults(),
+                      [&](Value value) { return tokens.get(value) >= 0; });
+}
+
+int64_t Sharder::weigh(Value value) const {
+  RankedTensorType type = tensorType(value);
+  int64_t bytes = type.getNumElements() *
+                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return bytes * (size - 1);
+}
+
+/// What an op costs by itself.
+void Sharder::addCosts(Operation *op) {
+  MinCut::Node node = nodes.lookup(op);
+  for (Value result : op->getResults())
+    cut.addCostIfSink(node, {weigh(result), 0});
+  if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+    // reduce_scatter moves half of what all_reduce does.
+    cut.addCostIfSink(node, {0, 2 * weigh(reduce.getResult())});
+    cut.addCostIfSource(node, {0, weigh(reduce.getResult())});
+    return;
+  }
+  // On a shard, each replicated operand's gradient needs one sum.
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0)
+      cut.addCostIfSource(node, {0, 2 * weigh(operand)});
+}
+
+/// What it costs to hand a value of one label to users of the other; once for
+/// all users.
+void Sharder::addValueCosts(Value value) {
+  if (tokens.get(value) < 0)
+    return;
+  Operation *producer = value.getDefiningOp();
+  bool produced = producer && isLabelled(producer);
+  if (!produced)
+    return; // A slice moves nothing.
+  MinCut::Node node = nodes.lookup(producer);
+  CutCost gather{0, weigh(value)};
+  // One gather at the entry of a region serves every whole use as well.
+  if (llvm::any_of(value.getUsers(),
+                   [&](Operation *user) { return isRegionEntry(user); })) {
+    cut.addCostIfSource(node, gather);
+    return;
+  }
+  MinCut::Node gathered = cut.addNode();
+  cut.addEdge(node, gathered, gather);
+  for (Operation *user : value.getUsers()) {
+    if (isa<func::ReturnOp>(user))
+      continue; // A result may leave as a shard.
+    cut.addEdge(gathered,
+                isLabelled(user) ? nodes.lookup(user) : cut.getSink(),
+                CutCost::infinity());
+  }
+}
+
+CutCost Sharder::label() {
+  for (Operation &op : function.getBody().front()) {
+    auto reduce = dyn_cast<AllReduceOp>(op);
+    if (reduce ? reduce.getAxis() == axis && tokens.get(reduce.getResult()) >= 0
+               : isTokenLocal(&op))
+      nodes.insert({&op, cut.addNode()});
+  }
+  for (auto [op, node] : nodes) {
+    addCosts(op);
+    for (Value result : op->getResults())
+      addValueCosts(result);
+  }
+  CutCost cost = cut.solve();
+  function.walk([&](AllReduceOp op) {
+    if (op.getAxis() != axis)
+      return;
+    if (isSharded(op)) {
+      ++numSplit;
+    } else {
+      ++numKept;
+      kept.push_back(op);
+    }
+  });
+  return cost;
+}
+
+LogicalResult Sharder::checkDivisibility() {
+  for (auto [op, node] : nodes) {
+    if (!cut.isSource(node))
+      continue;
+    for (Value result : op->getResults()) {
+      int64_t dim = tokens.get(result);
+      int64_t extent = tensorType(result).getDimSize(dim);
+      if (extent % size)
+        return op->emitError("sequence length ")
+               << extent << " (dimension " << dim << " of "
+               << describe(result) << ") is not divisible by `"
+               << axis.getValue() << "` = " << size
+               << "; choose a sequence length that is a multiple of " << size
+               << ", or run without sequence parallelism (C2)";
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The rewrite
+//===----------------------------------------------------------------------===//
+
+/// The shard of a value that may be whole.
+Value Sharder::getShard(Value value, int64_t dim) {
+  if (getAxisLayout(value.getType(), axis).isShard())
+    return value;
+  Value &shard = shards[value];
+  if (shard)
+    return shard;
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(value);
+  if (Operation *source = value.getDefiningOp(); isUniformSource(source)) {
+    shard = builder.clone(*source)->getResult(0);
+    setAxisLayout(shard, axis, AxisLayout::shard(dim), meshAxes);
+    return shard;
+  }
+  Type type = withAxisLayout(tensorType(value), axis, AxisLayout::shard(dim),
+                             meshAxes);
+  return shard = SliceOp::create(builder, value.getLoc(), type, value);
+}
+
+/// The whole of a sharded value.
+Value Sharder::getWhole(Value value) {
+  Value &whole = wholes[value];
+  if (whole)
+    return whole;
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(value);
+  Type type = withAxisLayout(tensorType(value), axis, AxisLayout::invariant(),
+                             meshAxes);
+  return whole = AllGatherOp::create(builder, value.getLoc(), type, value);
+}
+
+/// Hands a value that has become sharded to users that are not.
+void Sharder::rewriteUses(Value value) {
+  SmallVector<OpOperand *> entries, others;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isSharded(user) || isa<func::ReturnOp>(user))
+      continue;
+    (isRegionEntry(user) ? entries : others).push_back(&use);
+  }
+  for (OpOperand *use : others)
+    use->set(getWhole(value));
+  for (OpOperand *use : llvm::reverse(entries)) {
+    // With whole users about, the gathered value is there already.
+    if (!others.empty()) {
+      use->set(getWhole(value));
+      continue;
+    }
+    Operation *copy = use->getOwner();
+    OpBuilder builder(copy);
+    auto gather = AllGatherOp::create(builder, copy->getLoc(),
+                                      copy->getResult(0).getType(), value);
+    copy->getResult(0).replaceAllUsesWith(gather.getResult());
+    copy->erase();
+  }
+}
+
+void Sharder::rewrite() {
+  SmallVector<Operation *> sharded;
+  for (auto [op, node] : nodes)
+    if (cut.isSource(node))
+      sharded.push_back(op);
+  SmallVector<Value> values;
+  // Erased at the end: a new op must not get the address of a labelled one.
+  SmallVector<Operation *> split;
+  for (Operation *op : sharded) {
+    if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+      OpBuilder builder(op);
+      Value whole = reduce.getResult();
+      Type type = withAxisLayout(tensorType(whole), axis,
+                                 AxisLayout::shard(tokens.get(whole)), meshAxes);
+      Value scattered = ReduceScatterOp::create(builder, op->getLoc(), type,
+                                                reduce.getInput());
+      whole.replaceAllUsesWith(scattered);
+      values.push_back(scattered);
+      split.push_back(op);
+      continue;
+    }
+    ++numSharded;
+    int64_t factor = tokens.getFactor(op);
+    LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      int64_t dim = rule.operandDim(operand.getOperandNumber(), factor);
+      if (dim >= 0) {
+        operand.set(getShard(operand.get(), dim));
+        continue;
+      }
+      OpBuilder builder(op);
+      Type type = withAxisLayout(tensorType(operand.get()), axis,
+                                 AxisLayout::replicate(), meshAxes);
+      operand.set(CopyOp::create(builder, op->getLoc(), type, operand.get()));
+    }
+    for (OpResult result : op->getResults()) {
+      int64_t dim = rule.resultDim(result.getResultNumber(), factor);
+      setAxisLayout(result, axis, AxisLayout::shard(dim), meshAxes);
+      values.push_back(result);
+    }
+  }
+  for (Value value : values)
+    rewriteUses(value);
+  for (Operation *op : split)
+    op->erase();
+  updateSignature(function);
+}
+
+namespace {
+struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
+  using SPSequenceParallelBase::SPSequenceParallelBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp mesh = MeshOp::lookup(module);
+    if (!mesh || mesh.getAxisSize(axis) == 0) {
+      module.emitError("")
+          << "sp-sequence-parallel: the module has no mesh with an axis `" << axis
+          << "`; run sp-tensor-parallel first (C1)";
+      return signalPassFailure();
+    }
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isDeclaration() && failed(runOnFunction(function, mesh)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult runOnFunction(func::FuncOp function, MeshOp mesh) {
+    StringAttr axisName = StringAttr::get(&getContext(), axis);
+    Sharder sharder(function, axisName, mesh);
+    CutCost cost = sharder.label();
+    if (requireAll && sharder.numKept > 0)
+      return sharder.kept.front().emitError("")
+             << describe(sharder.kept.front().getOperation())
+             << " stays an all_reduce: its result is not worth sharding or not "
+                "token-local, and require-all is set (C3)";
+    if (failed(sharder.checkDivisibility()))
+      return failure();
+    sharder.rewrite();
+    function.emitRemark("")
+        << "sequence parallel along `" << axis << "`: split "
+        << sharder.numSplit << " of " << sharder.numSplit + sharder.numKept
+        << " all-reduces, " << sharder.numSharded
+        << " ops on the shard (cut cost: " << cost.major
+        << " replicated bytes, then " << cost.minor << " moved bytes, times T)";
+    for (AllReduceOp op : sharder.kept)
+      op.emitRemark("") << describe(op.getOperation()) << " stays whole";
+    numSplit += sharder.numSplit;
+    numKept += sharder.numKept;
+    numShardedOps += sharder.numSharded;
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,360 @@
+//===- TensorParallel.cpp - shards linears and what lies between them -----===//
+//
+// A tensor-parallel region is what one shard of a feature dimension can be
+// carried through: opened by column-parallel linears, closed by row-parallel
+// ones. It is found by following factors of the ops' layout rules, in both
+// directions, from the input of a linear that could close it. Names, sizes and
+// the kinds of ops in between play no part.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutUtils.h"
+#include "sp/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPTENSORPARALLEL
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+
+/// A region under construction: the values that a rank holds a shard of, with
+/// the sharded dimension, and the linears at its ends.
+struct ParallelRegion {
+  llvm::MapVector<Value, int64_t> shards;
+  llvm::SetVector<Operation *> columns, rows, inner;
+  /// Uniform sources (splat constants) that are cloned with a shard's type.
+  SmallVector<OpOperand *> sources;
+  /// Operands from outside that every rank needs whole.
+  SmallVector<OpOperand *> replicated;
+};
+
+/// Finds the region that `closing` closes, or says why there is none.
+class RegionFinder {
+public:
+  RegionFinder(const DenseSet<Operation *> &assigned) : assigned(assigned) {}
+
+  FailureOr<ParallelRegion> find(LinearOp closing);
+  const std::string &getReason() const { return reason; }
+
+private:
+  LogicalResult fail(const Twine &why) {
+    reason = why.str();
+    return failure();
+  }
+  /// Adds `value` with a shard of `dim`.
+  LogicalResult addShard(Value value, int64_t dim);
+  /// Follows a shard into the op that defines it and into its users.
+  LogicalResult visitDefinition(Value value, int64_t dim);
+  LogicalResult visitUse(OpOperand &use, int64_t dim);
+  /// Carries `factor` through all operands and results of `op`.
+  LogicalResult visitInner(Operation *op, int64_t factor);
+  /// A linear can be sharded if it alone reads its weight, a parameter.
+  LogicalResult checkLinear(LinearOp linear);
+
+  const DenseSet<Operation *> &assigned;
+  ParallelRegion region;
+  SmallVector<std::pair<Value, int64_t>> worklist;
+  std::string reason;
+};
+
+} // namespace
+
+LogicalResult RegionFinder::checkLinear(LinearOp linear) {
+  if (assigned.contains(linear))
+    return fail(describe(linear.getOperation()) +
+                " already belongs to another region");
+  for (Value parameter : {linear.getWeight(), linear.getBias()}) {
+    if (!parameter)
+      continue;
+    if (!isa<BlockArgument>(parameter))
+      return fail("the weight of " + describe(linear.getOperation()) +
+                  " is computed, not a parameter");
+    if (!parameter.hasOneUse())
+      return fail(describe(parameter) + " has other uses");
+  }
+  return success();
+}
+
+FailureOr<ParallelRegion> RegionFinder::find(LinearOp closing) {
+  if (failed(checkLinear(closing)))
+    return failure();
+  region.rows.insert(closing);
+  if (failed(addShard(closing.getInput(),
+                      tensorType(closing.getInput()).getRank() - 1)))
+    return failure();
+  while (!worklist.empty()) {
+    auto [value, dim] = worklist.pop_back_val();
+    if (failed(visitDefinition(value, dim)))
+      return failure();
+    for (OpOperand &use : value.getUses())
+      if (failed(visitUse(use, dim)))
+        return failure();
+  }
+  if (region.columns.empty())
+    return fail("no linear opens the region");
+  return std::move(region);
+}
+
+LogicalResult RegionFinder::addShard(Value value, int64_t dim) {
+  auto [it, inserted] = region.shards.insert({value, dim});
+  if (inserted)
+    worklist.emplace_back(value, dim);
+  else if (it->second != dim)
+    return fail(describe(value) + " would be sharded on dimensions " +
+                Twine(it->second) + " and " + Twine(dim));
+  return success();
+}
+
+LogicalResult RegionFinder::visitDefinition(Value value, int64_t dim) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return fail(describe(value) + " comes from outside as a whole");
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  if (!iface)
+    return fail(describe(op) + " has no layout rule");
+  unsigned result = cast<OpResult>(value).getResultNumber();
+  int64_t factor = iface.getLayoutRule().results[result][dim];
+  if (factor == LayoutRule::kBlocked)
+    return fail(describe(op) + " needs the whole of dimension " + Twine(dim));
+  auto linear = dyn_cast<LinearOp>(op);
+  if (linear && dim == tensorType(value).getRank() - 1) {
+    if (region.rows.contains(op))
+      return fail(describe(op) + " would both open and close the region");
+    region.columns.insert(op);
+    return checkLinear(linear);
+  }
+  return visitInner(op, factor);
+}
+
+LogicalResult RegionFinder::visitUse(OpOperand &use, int64_t dim) {
+  Operation *op = use.getOwner();
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  if (!iface)
+    return fail(describe(use.get()) + " is also needed whole, by " +
+                describe(op));
+  int64_t factor = iface.getLayoutRule().operands[use.getOperandNumber()][dim];
+  auto linear = dyn_cast<LinearOp>(op);
+  if (linear && use.get() == linear.getInput() &&
+      dim == tensorType(use.get()).getRank() - 1) {
+    if (region.columns.contains(op))
+      return fail(describe(op) + " would both open and close the region");
+    if (!region.rows.insert(op))
+      return success();
+    return checkLinear(linear);
+  }
+  if (factor == LayoutRule::kBlocked)
+    return fail(describe(op) + " needs the whole of dimension " + Twine(dim));
+  return visitInner(op, factor);
+}
+
+LogicalResult RegionFinder::visitInner(Operation *op, int64_t factor) {
+  if (!region.inner.insert(op))
+    return success();
+  LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
+  if (rule.isReduction[factor])
+    return fail(describe(op) + " sums over the sharded dimension");
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    int64_t dim = rule.operandDim(operand.getOperandNumber(), factor);
+    if (dim < 0)
+      region.replicated.push_back(&operand);
+    else if (isUniformSource(operand.get().getDefiningOp()))
+      region.sources.push_back(&operand);
+    else if (failed(addShard(operand.get(), dim)))
+      return failure();
+  }
+  for (OpResult result : op->getResults()) {
+    int64_t dim = rule.resultDim(result.getResultNumber(), factor);
+    if (dim < 0)
+      return fail(describe(op) + " loses the sharded dimension");
+    if (failed(addShard(result, dim)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Every op that reads `extent` heads or features names them in its own words.
+static LogicalResult checkDivides(Operation *op, const Twine &what,
+                                  int64_t extent, StringAttr axis,
+                                  int64_t size) {
+  if (extent % size == 0)
+    return success();
+  return op->emitError("")
+         << what << ": " << extent << " is not divisible by `" << axis.getValue()
+         << "` = " << size << "; choose a number of ranks that divides it (C2)";
+}
+
+static LogicalResult checkDivisibility(const ParallelRegion &region, StringAttr axis,
+                                       int64_t size) {
+  // Heads first: a user knows them by the model's configuration.
+  for (Operation *op : region.inner)
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      int64_t heads = tensorType(attention.getQuery()).getDimSize(2);
+      int64_t kvHeads = tensorType(attention.getKey()).getDimSize(2);
+      if (failed(checkDivides(op,
+                              describe(op) +
+                                  " query heads (num_attention_heads)",
+                              heads, axis, size)) ||
+          failed(checkDivides(
+              op, describe(op) + " key/value heads (num_key_value_heads)",
+              kvHeads, axis, size)))
+        return failure();
+    }
+  for (Operation *op : region.columns) {
+    Value weight = cast<LinearOp>(op).getWeight();
+    if (failed(checkDivides(op, describe(weight) + " output features",
+                            tensorType(weight).getDimSize(0), axis, size)))
+      return failure();
+  }
+  for (auto [value, dim] : region.shards)
+    if (failed(checkDivides(value.getDefiningOp(),
+                            describe(value) + " dimension " + Twine(dim),
+                            tensorType(value).getDimSize(dim), axis, size)))
+      return failure();
+  return success();
+}
+
+namespace {
+
+struct TensorParallel : sp::impl::SPTensorParallelBase<TensorParallel> {
+  using SPTensorParallelBase::SPTensorParallelBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult runOnFunction(func::FuncOp function, MeshOp mesh);
+  void rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes);
+  void addCopy(OpOperand &operand, ArrayRef<StringAttr> meshAxes);
+
+  StringAttr axisName;
+};
+
+} // namespace
+
+/// One copy per use: merging them is a choice that belongs to
+/// `sp-optimize-collectives`.
+void TensorParallel::addCopy(OpOperand &operand, ArrayRef<StringAttr> meshAxes) {
+  OpBuilder builder(operand.getOwner());
+  Type type = withAxisLayout(tensorType(operand.get()), axisName,
+                             AxisLayout::replicate(), meshAxes);
+  operand.set(CopyOp::create(builder, operand.getOwner()->getLoc(), type,
+                             operand.get()));
+}
+
+void TensorParallel::rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes) {
+  auto shard = [&](Value value, int64_t dim) {
+    setAxisLayout(value, axisName, AxisLayout::shard(dim), meshAxes);
+  };
+  for (auto [value, dim] : region.shards)
+    shard(value, dim);
+  for (Operation *op : region.columns) {
+    auto linear = cast<LinearOp>(op);
+    addCopy(linear.getInputMutable(), meshAxes);
+    shard(linear.getWeight(), 0);
+    if (Value bias = linear.getBias())
+      shard(bias, 0);
+  }
+  for (OpOperand *operand : region.replicated)
+    addCopy(*operand, meshAxes);
+  for (OpOperand *operand : region.sources) {
+    Operation *source =
+        OpBuilder(operand->getOwner()).clone(*operand->get().getDefiningOp());
+    operand->set(source->getResult(0));
+    auto iface = cast<LayoutOpInterface>(operand->getOwner());
+    LayoutRule rule = iface.getLayoutRule();
+    Value result = operand->getOwner()->getResult(0);
+    int64_t factor =
+        rule.results[0][getAxisLayout(result.getType(), axisName).dim];
+    shard(source->getResult(0),
+          rule.operandDim(operand->getOperandNumber(), factor));
+  }
+  for (Operation *op : region.rows) {
+    auto linear = cast<LinearOp>(op);
+    shard(linear.getWeight(), 1);
+    Value output = linear.getResult();
+    Type reduced = output.getType();
+    setAxisLayout(output, axisName, AxisLayout::partial(), meshAxes);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value whole = AllReduceOp::create(builder, op->getLoc(), reduced, output);
+    Operation *reader = whole.getDefiningOp();
+    // Before the reduction the bias would be added on every rank.
+    if (Value bias = linear.getBias()) {
+      linear.getBiasMutable().clear();
+      whole = BiasAddOp::create(builder, op->getLoc(), reduced, whole, bias);
+    }
+    output.replaceAllUsesExcept(whole, reader);
+  }
+  ++numRegions;
+  numColumn += region.columns.size();
+  numRow += region.rows.size();
+}
+
+LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
+                                            MeshOp mesh) {
+  SmallVector<LinearOp> linears(function.getOps<LinearOp>());
+  DenseSet<Operation *> assigned;
+  std::vector<ParallelRegion> regions;
+  llvm::MapVector<Operation *, std::string> refused;
+  for (LinearOp linear : linears) {
+    if (assigned.contains(linear))
+      continue;
+    RegionFinder finder(assigned);
+    FailureOr<ParallelRegion> region = finder.find(linear);
+    if (failed(region)) {
+      refused[linear] = finder.getReason();
+      continue;
+    }
+    if (failed(checkDivisibility(*region, axisName, size)))
+      return failure();
+    assigned.insert(region->columns.begin(), region->columns.end());
+    assigned.insert(region->rows.begin(), region->rows.end());
+    regions.push_back(std::move(*region));
+  }
+  SmallVector<StringAttr> meshAxes = mesh.getAxes();
+  for (ParallelRegion &region : regions)
+    rewrite(region, meshAxes);
+  updateSignature(function);
+
+  function.emitRemark("")
+      << "tensor parallel along `" << axisName.getValue() << "` = " << size
+      << ": " << regions.size() << " regions, " << assigned.size() << " of "
+      << linears.size() << " linears sharded";
+  for (auto &[op, why] : refused)
+    if (!assigned.contains(op))
+      op->emitRemark("") << describe(op) << " stays whole: " << why;
+  return success();
+}
+
+void TensorParallel::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (size < 1) {
+    module.emitError("") << "sp-tensor-parallel: tp is " << size
+                         << ", must be at least 1 (C3)";
+    return signalPassFailure();
+  }
+  if (MeshOp mesh = MeshOp::lookup(module)) {
+    mesh.emitError("the module already has a mesh; sp-tensor-parallel starts from "
+                   "an unsharded program (C1)");
+    return signalPassFailure();
+  }
+  axisName = StringAttr::get(&getContext(), axis);
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto mesh = MeshOp::create(
+      builder, module.getLoc(), "mesh", builder.getArrayAttr({axisName}),
+      builder.getDenseI64ArrayAttr({static_cast<int64_t>(size)}));
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isDeclaration() && failed(runOnFunction(function, mesh)))
+      return signalPassFailure();
+}

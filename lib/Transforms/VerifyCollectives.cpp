@@ -1,0 +1,185 @@
+//===- VerifyCollectives.cpp - later passes preserve the collectives ------===//
+//
+// After localisation no type says what a rank holds. What is left to check is
+// that the program still runs the collectives that were verified, in order and
+// on the same data: each record names what reaches the collective, at the
+// granularity of arguments and other collectives, so that fusing or splitting
+// local work changes nothing and rewiring does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sp/Dialect/SPOps.h"
+#include "sp/Transforms/Collectives.h"
+#include "sp/Transforms/Passes.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/xxhash.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPVERIFYCOLLECTIVES
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+/// The arguments and collectives that reach each value without another
+/// collective in between. Bit i is argument i, then come the collectives.
+class Origins {
+public:
+  explicit Origins(func::FuncOp function)
+      : numArguments(function.getNumArguments()) {
+    for (BlockArgument argument : function.getArguments())
+      set(argument, argument.getArgNumber());
+  }
+
+  void addCollective(Value result) {
+    set(result, numArguments + numCollectives++);
+  }
+  /// The results of local work are reached by what reaches its operands.
+  void addLocal(Operation *op);
+  /// "[a0 c3]", or how many and a digest where a list would be long: a residual
+  /// stream is reached by every layer before.
+  std::string str(Value value) const;
+
+private:
+  void set(Value value, unsigned bit) {
+    BitVector &bits = origins[value];
+    bits.resize(bit + 1);
+    bits.set(bit);
+  }
+
+  unsigned numArguments, numCollectives = 0;
+  DenseMap<Value, BitVector> origins;
+};
+} // namespace
+
+/// For a kernel of several results, the inputs that each of them depends on.
+static SmallVector<Value> getInputsOf(Operation *op, unsigned result) {
+  auto kernel = dyn_cast<RowKernelOp>(op);
+  if (!kernel)
+    return SmallVector<Value>(op->getOperands());
+  Block &body = kernel.getBody().front();
+  llvm::SetVector<Value> needed;
+  for (auto [value, target] :
+       llvm::zip(body.getTerminator()->getOperands(),
+                 kernel.getOutputResults()))
+    if (target == static_cast<int64_t>(result))
+      needed.insert(value);
+  for (unsigned i = 0; i < needed.size(); ++i)
+    if (Operation *def = needed[i].getDefiningOp())
+      needed.insert(def->operand_begin(), def->operand_end());
+  SmallVector<Value> inputs;
+  for (Value value : needed)
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      inputs.push_back(kernel.getInputs()[argument.getArgNumber()]);
+  return inputs;
+}
+
+void Origins::addLocal(Operation *op) {
+  for (OpResult result : op->getResults()) {
+    BitVector joined;
+    for (Value input : getInputsOf(op, result.getResultNumber()))
+      joined |= origins.lookup(input);
+    origins[result] = std::move(joined);
+  }
+}
+
+std::string Origins::str(Value value) const {
+  BitVector bits = origins.lookup(value);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (bits.count() > 8) {
+    uint64_t digest = 0;
+    for (unsigned bit : bits.set_bits())
+      digest = llvm::xxh3_64bits(
+          std::to_string(digest) + ":" + std::to_string(bit));
+    os << "[" << bits.count() << " values, " << llvm::format_hex(digest, 18)
+       << "]";
+    return text;
+  }
+  os << "[";
+  llvm::interleave(
+      bits.set_bits(), os,
+      [&](unsigned bit) {
+        if (bit < numArguments)
+          os << "a" << bit;
+        else
+          os << "c" << bit - numArguments;
+      },
+      " ");
+  os << "]";
+  return text;
+}
+
+/// One line per collective, and one per function result.
+static SmallVector<std::string> getRecord(func::FuncOp function) {
+  Origins origins(function);
+  SmallVector<std::string> record;
+  for (Operation &op : function.getBody().front()) {
+    std::string line;
+    llvm::raw_string_ostream os(line);
+    if (auto collective = dyn_cast<CollectiveOp>(op)) {
+      os << stringifyCollectiveKind(collective.getKind()) << " "
+         << collective.getAxis();
+      if (collective.getDim())
+        os << " dim " << *collective.getDim();
+      os << " " << collective.getInput().getType() << " from "
+         << origins.str(collective.getInput());
+      record.push_back(line);
+      origins.addCollective(collective.getResult());
+      continue;
+    }
+    if (auto ret = dyn_cast<func::ReturnOp>(op))
+      for (Value value : ret.getOperands()) {
+        line.clear();
+        os << "return " << value.getType() << " from " << origins.str(value);
+        record.push_back(line);
+      }
+    origins.addLocal(&op);
+  }
+  return record;
+}
+
+void sp::recordCollectives(func::FuncOp function) {
+  Builder builder(function.getContext());
+  SmallVector<Attribute> lines;
+  for (const std::string &line : getRecord(function))
+    lines.push_back(builder.getStringAttr(line));
+  function->setAttr(kCollectivesAttr, builder.getArrayAttr(lines));
+}
+
+LogicalResult sp::verifyCollectives(func::FuncOp function) {
+  auto recorded = function->getAttrOfType<ArrayAttr>(kCollectivesAttr);
+  if (!recorded || function.isDeclaration())
+    return success();
+  SmallVector<std::string> actual = getRecord(function);
+  auto line = [&](unsigned i) {
+    auto text = dyn_cast<StringAttr>(recorded[i]);
+    return text ? text.getValue() : StringRef("<not a string>");
+  };
+  for (unsigned i = 0, e = std::max<size_t>(actual.size(), recorded.size());
+       i < e; ++i) {
+    StringRef was = i < recorded.size() ? line(i) : "nothing";
+    StringRef is = i < actual.size() ? StringRef(actual[i]) : "nothing";
+    if (was != is)
+      return function.emitError("the collectives differ from what was recorded: "
+                                "#")
+             << i << " was `" << was << "`, now is `" << is << "` (C1)";
+  }
+  return success();
+}
+
+namespace {
+struct VerifyCollectives
+    : sp::impl::SPVerifyCollectivesBase<VerifyCollectives> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(verifyCollectives(function)))
+        return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace
