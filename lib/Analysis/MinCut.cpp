@@ -26,7 +26,8 @@ void MinCut::addEdge(Node from, Node to, CutCost cost) {
   if (from == to || cost.isZero())
     return;
   edges[from].push_back({to, static_cast<unsigned>(edges[to].size()), cost});
-  edges[to].push_back({from, static_cast<unsigned>(edges[from].size() - 1), {}});
+  edges[to].push_back(
+      {from, static_cast<unsigned>(edges[from].size() - 1), {}});
 }
 
 bool MinCut::buildLevels() {

@@ -62,8 +62,7 @@ RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
 }
 
 bool sp::hasLayout(Type type) {
-  return type
-      .walk([](LayoutAttr) { return WalkResult::interrupt(); })
+  return type.walk([](LayoutAttr) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
@@ -142,17 +141,18 @@ int64_t LayoutRule::resultDim(unsigned result, int64_t factor) const {
 static InFlightDiagnostic operandError(Operation *op, unsigned operand,
                                        StringRef axis, AxisLayout layout) {
   InFlightDiagnostic diag = op->emitOpError("operand #")
-                            << operand << " is " << layout.str()
-                            << " along `" << axis << "`";
+                            << operand << " is " << layout.str() << " along `"
+                            << axis << "`";
   diag.attachNote(op->getOperand(operand).getLoc())
       << "operand #" << operand << " has type "
       << op->getOperand(operand).getType();
   return diag;
 }
 
-LogicalResult sp::detail::inferLayoutsByRule(
-    Operation *op, StringRef axis, ArrayRef<AxisLayout> operands,
-    SmallVectorImpl<AxisLayout> &results) {
+LogicalResult
+sp::detail::inferLayoutsByRule(Operation *op, StringRef axis,
+                               ArrayRef<AxisLayout> operands,
+                               SmallVectorImpl<AxisLayout> &results) {
   auto iface = cast<LayoutOpInterface>(op);
   auto isTensor = [&](unsigned i) {
     return isa<RankedTensorType>(op->getOperand(i).getType());
@@ -239,7 +239,8 @@ sp::detail::verifyLayoutsByInference(Operation *op, StringRef axis,
                                      ArrayRef<AxisLayout> operands,
                                      ArrayRef<AxisLayout> results) {
   SmallVector<AxisLayout> inferred;
-  if (failed(cast<LayoutOpInterface>(op).inferLayouts(axis, operands, inferred)))
+  if (failed(
+          cast<LayoutOpInterface>(op).inferLayouts(axis, operands, inferred)))
     return failure();
   for (auto [i, want, got] : llvm::enumerate(inferred, results))
     if (want != got)

@@ -65,8 +65,9 @@ struct ConstantModel : SourceModel<ConstantModel, arith::ConstantOp> {
     Attribute value = cast<arith::ConstantOp>(op).getValue();
     if (results.front().isPartial() && !isZero(value))
       return op->emitOpError("is partial along `")
-             << axis << "` and not zero: its sum over the ranks would be T times "
-                        "what it says";
+             << axis
+             << "` and not zero: its sum over the ranks would be T times "
+                "what it says";
     auto elements = dyn_cast<DenseElementsAttr>(value);
     if (results.front().isShard() && !(elements && elements.isSplat()))
       return op->emitOpError("is ")
@@ -114,7 +115,8 @@ struct ReshapeModel
       getReshapeFactors(reshape.getResultType().getShape(), groups, result,
                         source);
     else
-      getReshapeFactors(reshape.getSrcType().getShape(), groups, source, result);
+      getReshapeFactors(reshape.getSrcType().getShape(), groups, source,
+                        result);
     rule.isReduction.assign(groups.size(), false);
     return rule;
   }
@@ -174,8 +176,7 @@ static LayoutRule getLinalgRule(linalg::LinalgOp op) {
   for (OpOperand &operand : op->getOpOperands())
     rule.operands.push_back(factors(op.getMatchingIndexingMap(&operand)));
   for (OpResult result : op->getResults())
-    rule.results.push_back(
-        factors(op.getIndexingMapMatchingResult(result)));
+    rule.results.push_back(factors(op.getIndexingMapMatchingResult(result)));
   return rule;
 }
 
@@ -185,7 +186,8 @@ enum class Dependence { None, Linear, Other };
 static Dependence getDependence(Operation *op,
                                 function_ref<Dependence(Value)> of) {
   SmallVector<Dependence> operands(llvm::map_range(op->getOperands(), of));
-  if (llvm::all_of(operands, [](Dependence d) { return d == Dependence::None; }))
+  if (llvm::all_of(operands,
+                   [](Dependence d) { return d == Dependence::None; }))
     return Dependence::None;
   auto isLinear = [](Dependence d) { return d == Dependence::Linear; };
   bool linear = false;
@@ -254,13 +256,15 @@ struct FillModel : LayoutOpInterface::ExternalModel<FillModel, linalg::FillOp> {
                              SmallVectorImpl<AxisLayout> &results) const {
     auto fill = cast<linalg::FillOp>(op);
     if (isa<ShapedType>(fill.value().getType()))
-      return op->emitOpError("fills with a tensor, which no layout rule covers");
+      return op->emitOpError(
+          "fills with a tensor, which no layout rule covers");
     AxisLayout init = operands.back();
     if (init.isPartial() && !matchPattern(fill.value(), m_AnyZeroFloat()) &&
         !matchPattern(fill.value(), m_Zero()))
       return op->emitOpError("is partial along `")
-             << axis << "` and not zero: its sum over the ranks would be T times "
-                        "what it says";
+             << axis
+             << "` and not zero: its sum over the ranks would be T times "
+                "what it says";
     results.assign(1, init);
     return success();
   }
@@ -293,10 +297,10 @@ void sp::registerLayoutModels(DialectRegistry &registry) {
   });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
     using namespace linalg;
-    attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp, SubOp,
-           MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp, CeilOp, FloorOp,
-           NegFOp, ReciprocalOp, RoundOp, SqrtOp, RsqrtOp, SquareOp, TanhOp,
-           ErfOp, PowFOp, SelectOp, ElementwiseOp>(context);
+    attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
+           SubOp, MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp, CeilOp,
+           FloorOp, NegFOp, ReciprocalOp, RoundOp, SqrtOp, RsqrtOp, SquareOp,
+           TanhOp, ErfOp, PowFOp, SelectOp, ElementwiseOp>(context);
     FillOp::attachInterface<FillModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

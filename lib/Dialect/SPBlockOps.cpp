@@ -107,12 +107,13 @@ LogicalResult RMSNormOp::verify() {
   if (failed(verifyMinRank(op, "input", getInput(), 1, "C1")) ||
       failed(verifyShape(op, "weight", getWeight(),
                          {shapeOf(getInput()).back()}, "C1")) ||
-      failed(verifyShape(op, "result", getResult(), shapeOf(getInput()), "C1")) ||
+      failed(
+          verifyShape(op, "result", getResult(), shapeOf(getInput()), "C1")) ||
       failed(verifySameElementType(op, operandsAndResults(op), "C2")))
     return failure();
   if (!(getEps().convertToDouble() >= 0))
-    return emitOpError("eps is ") << getEps().convertToDouble()
-                                  << ", must not be negative (C3)";
+    return emitOpError("eps is ")
+           << getEps().convertToDouble() << ", must not be negative (C3)";
   return success();
 }
 
@@ -132,14 +133,15 @@ LogicalResult LinearOp::verify() {
     return failure();
   ArrayRef<int64_t> weight = shapeOf(getWeight());
   if (shapeOf(getInput()).back() != weight[1])
-    return emitOpError("input has ")
-           << shapeOf(getInput()).back() << " features, but the weight has shape "
-           << shapeStr(weight) << " (C1)";
+    return emitOpError("input has ") << shapeOf(getInput()).back()
+                                     << " features, but the weight has shape "
+                                     << shapeStr(weight) << " (C1)";
   SmallVector<int64_t> result(shapeOf(getInput()).drop_back());
   result.push_back(weight[0]);
   if (failed(verifyShape(op, "result", getResult(), result, "C1")))
     return failure();
-  if (getBias() && failed(verifyShape(op, "bias", getBias(), {weight[0]}, "C1")))
+  if (getBias() &&
+      failed(verifyShape(op, "bias", getBias(), {weight[0]}, "C1")))
     return failure();
   return verifySameElementType(op, operandsAndResults(op), "C2");
 }
@@ -215,7 +217,9 @@ LogicalResult DropoutOp::verify() {
   return success();
 }
 LayoutRule DropoutOp::getLayoutRule() { return LayoutRule::elementwise(*this); }
-bool DropoutOp::isLinearIn(const llvm::SmallBitVector &operands) { return true; }
+bool DropoutOp::isLinearIn(const llvm::SmallBitVector &operands) {
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // RopeTableOp, RopeOp
@@ -315,7 +319,8 @@ LogicalResult ShiftLabelsOp::verify() {
   if (failed(verifyRank(*this, "labels", getLabels(), 2, "C1")))
     return failure();
   ArrayRef<int64_t> labels = shapeOf(getLabels());
-  return verifyShape(*this, "result", getResult(), {labels[1], labels[0]}, "C1");
+  return verifyShape(*this, "result", getResult(), {labels[1], labels[0]},
+                     "C1");
 }
 
 LayoutRule ShiftLabelsOp::getLayoutRule() {
@@ -327,7 +332,8 @@ LogicalResult CrossEntropyOp::verify() {
   if (failed(verifyRank(op, "logits", getLogits(), 3, "C1")))
     return failure();
   ArrayRef<int64_t> logits = shapeOf(getLogits());
-  if (failed(verifyShape(op, "targets", getTargets(), logits.drop_back(), "C1")) ||
+  if (failed(
+          verifyShape(op, "targets", getTargets(), logits.drop_back(), "C1")) ||
       failed(verifyShape(op, "loss_sum", getLossSum(), {}, "C1")) ||
       failed(verifyShape(op, "count", getCount(), {}, "C1")))
     return failure();

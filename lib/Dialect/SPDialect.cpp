@@ -75,8 +75,7 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
                                         "`partial`, found `")
              << state << "`";
     }
-    entries.push_back(
-        {StringAttr::get(parser.getContext(), axis), layout});
+    entries.push_back({StringAttr::get(parser.getContext(), axis), layout});
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
@@ -85,9 +84,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<LayoutAttr>(loc, parser.getContext(), entries);
 }
 
-LogicalResult
-LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                   ArrayRef<AxisEntry> entries) {
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<AxisEntry> entries) {
   if (entries.empty())
     return emitError() << "a layout names at least one axis; an invariant "
                           "tensor has no encoding";
@@ -115,9 +113,9 @@ LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult LayoutAttr::verifyEncoding(
-    ArrayRef<int64_t> shape, Type,
-    function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                           function_ref<InFlightDiagnostic()> emitError) const {
   for (const AxisEntry &entry : getEntries())
     if (entry.layout.isShard() &&
         entry.layout.dim >= static_cast<int64_t>(shape.size()))
@@ -167,14 +165,13 @@ static void printMeshAxes(OpAsmPrinter &printer, MeshOp, ArrayAttr names,
 
 LogicalResult MeshOp::verify() {
   if (getAxisNames().size() != getAxisSizes().size())
-    return emitOpError("has ")
-           << getAxisNames().size() << " axis names and "
-           << getAxisSizes().size() << " axis sizes";
+    return emitOpError("has ") << getAxisNames().size() << " axis names and "
+                               << getAxisSizes().size() << " axis sizes";
   if (getAxisNames().empty())
     return emitOpError("needs at least one axis (C1)");
   llvm::StringSet<> seen;
-  for (auto [name, size] :
-       llvm::zip(getAxisNames().getAsValueRange<StringAttr>(), getAxisSizes())) {
+  for (auto [name, size] : llvm::zip(
+           getAxisNames().getAsValueRange<StringAttr>(), getAxisSizes())) {
     if (size < 1)
       return emitOpError("axis `")
              << name << "` has size " << size << ", must be at least 1 (C1)";

@@ -17,8 +17,7 @@ struct Change {
 };
 } // namespace
 
-template <typename OpTy>
-static Change getChange() {
+template <typename OpTy> static Change getChange() {
   using K = LayoutKind;
   if constexpr (std::is_same_v<OpTy, CopyOp>)
     return {{K::Invariant, K::Invariant}, {K::Replicate, K::Replicate}};
@@ -60,8 +59,7 @@ static SmallVector<StringAttr> getChangedAxes(Type from, Type to) {
   return axes;
 }
 
-template <typename OpTy>
-static LogicalResult verifyChange(OpTy op) {
+template <typename OpTy> static LogicalResult verifyChange(OpTy op) {
   auto from = cast<RankedTensorType>(op.getInput().getType());
   auto to = cast<RankedTensorType>(op.getResult().getType());
   if (from.getShape() != to.getShape() ||
@@ -82,8 +80,8 @@ static LogicalResult verifyChange(OpTy op) {
   return success();
 }
 
-/// The result's layout is the op's own choice, within its table row; along other
-/// axes the layout goes through unchanged.
+/// The result's layout is the op's own choice, within its table row; along
+/// other axes the layout goes through unchanged.
 template <typename OpTy>
 static LogicalResult inferChange(OpTy op, StringRef axis,
                                  ArrayRef<AxisLayout> operands,
@@ -101,8 +99,8 @@ static LogicalResult inferChange(OpTy op, StringRef axis,
   return success();
 }
 
-// Every layout change is linear, but a partial operand along its own axis is the
-// table's business; along another axis a sum goes through unchanged.
+// Every layout change is linear, but a partial operand along its own axis is
+// the table's business; along another axis a sum goes through unchanged.
 #define SP_LAYOUT_CHANGE(OpTy)                                                 \
   LogicalResult OpTy::verify() { return verifyChange(*this); }                 \
   StringAttr OpTy::getAxis() {                                                 \

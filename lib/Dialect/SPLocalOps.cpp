@@ -62,8 +62,8 @@ static LogicalResult verifyMap(RowKernelOp op, AffineMap map,
                                RankedTensorType type, StringRef constraint) {
   bool shaped = map.getNumDims() == 2 && map.getNumSymbols() == 0 &&
                 map.getNumResults() == 1;
-  // Sums, products and floor divisions grow (or fall) with row and column, so the
-  // corners bound every offset; with `mod` they would not.
+  // Sums, products and floor divisions grow (or fall) with row and column, so
+  // the corners bound every offset; with `mod` they would not.
   if (shaped)
     map.getResult(0).walk([&](AffineExpr expr) {
       if (expr.getKind() == AffineExprKind::Mod)
@@ -71,15 +71,16 @@ static LogicalResult verifyMap(RowKernelOp op, AffineMap map,
     });
   if (!shaped)
     return op.emitOpError("map ")
-           << AffineMapAttr::get(map) << " must be (row, column) -> (offset), without mod ("
-           << constraint << ")";
+           << AffineMapAttr::get(map)
+           << " must be (row, column) -> (offset), without mod (" << constraint
+           << ")";
   MLIRContext *context = op.getContext();
   auto at = [&](int64_t row, int64_t col) -> int64_t {
     Type index = IndexType::get(context);
     SmallVector<Attribute> folded;
-    if (failed(map.constantFold({IntegerAttr::get(index, row),
-                                 IntegerAttr::get(index, col)},
-                                folded)))
+    if (failed(map.constantFold(
+            {IntegerAttr::get(index, row), IntegerAttr::get(index, col)},
+            folded)))
       return -1;
     return cast<IntegerAttr>(folded.front()).getInt();
   };
@@ -88,8 +89,8 @@ static LogicalResult verifyMap(RowKernelOp op, AffineMap map,
       if (int64_t offset = at(row, col);
           offset < 0 || offset >= type.getNumElements())
         return op.emitOpError("map ")
-               << AffineMapAttr::get(map) << " leaves " << type << " at row " << row << ", column "
-               << col << " (" << constraint << ")";
+               << AffineMapAttr::get(map) << " leaves " << type << " at row "
+               << row << ", column " << col << " (" << constraint << ")";
   return success();
 }
 
@@ -116,14 +117,15 @@ static llvm::DenseSet<Value> getColumnValues(RowKernelOp op) {
 
 LogicalResult RowKernelOp::verify() {
   Block &body = getBody().front();
-  if (static_cast<int64_t>(getRows()) < 1 || static_cast<int64_t>(getCols()) < 1)
+  if (static_cast<int64_t>(getRows()) < 1 ||
+      static_cast<int64_t>(getCols()) < 1)
     return emitOpError("needs at least one row and one column");
   if (getInputMaps().size() != getInputs().size() ||
       body.getNumArguments() != getInputs().size())
-    return emitOpError("has ") << getInputs().size() << " inputs, "
-                               << getInputMaps().size() << " input maps and "
-                               << body.getNumArguments()
-                               << " body arguments (C1)";
+    return emitOpError("has ")
+           << getInputs().size() << " inputs, " << getInputMaps().size()
+           << " input maps and " << body.getNumArguments()
+           << " body arguments (C1)";
   for (auto [input, argument, map] :
        llvm::zip(getInputs(), body.getArguments(),
                  getInputMaps().getAsValueRange<AffineMapAttr>())) {
@@ -136,11 +138,10 @@ LogicalResult RowKernelOp::verify() {
   }
 
   for (Operation &inner : body.without_terminator()) {
-    bool scalar =
-        isa<RowReduceOp, ColIndexOp>(inner) ||
-        (inner.getNumRegions() == 0 &&
-         (isa<arith::ArithDialect>(inner.getDialect()) ||
-          inner.getName().getDialectNamespace() == "math"));
+    bool scalar = isa<RowReduceOp, ColIndexOp>(inner) ||
+                  (inner.getNumRegions() == 0 &&
+                   (isa<arith::ArithDialect>(inner.getDialect()) ||
+                    inner.getName().getDialectNamespace() == "math"));
     if (!scalar ||
         llvm::any_of(inner.getResultTypes(), llvm::IsaPred<ShapedType>))
       return emitOpError("body has `")
@@ -155,10 +156,9 @@ LogicalResult RowKernelOp::verify() {
            << getOutputMaps().size() << " output maps and "
            << getOutputResults().size() << " output results (C2)";
   llvm::DenseSet<Value> columns = getColumnValues(*this);
-  for (auto [value, map, result] :
-       llvm::zip(yield.getValues(),
-                 getOutputMaps().getAsValueRange<AffineMapAttr>(),
-                 getOutputResults())) {
+  for (auto [value, map, result] : llvm::zip(
+           yield.getValues(), getOutputMaps().getAsValueRange<AffineMapAttr>(),
+           getOutputResults())) {
     if (result < 0 || result >= static_cast<int64_t>(getNumResults()))
       return emitOpError("stores to result #")
              << result << " of " << getNumResults() << " (C2)";

@@ -20,9 +20,9 @@ void sp::setAxisLayout(Value value, StringAttr axis, AxisLayout layout,
 
 void sp::updateSignature(func::FuncOp function) {
   Block &entry = function.getBody().front();
-  function.setFunctionType(FunctionType::get(
-      function.getContext(), entry.getArgumentTypes(),
-      entry.getTerminator()->getOperandTypes()));
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), entry.getArgumentTypes(),
+                        entry.getTerminator()->getOperandTypes()));
 }
 
 bool sp::isUniformSource(Operation *op) {

@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "sp/Transforms/Collectives.h"
 #include "sp/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace sp {
 #define GEN_PASS_DEF_SPLOCALIZE
@@ -29,7 +30,8 @@ private:
   RankedTensorType getLocalType(RankedTensorType type);
   void recordLayouts(func::FuncOp function);
   void localize(func::FuncOp function);
-  void replaceLayoutChange(Operation *op);
+  struct Change;
+  void replace(const Change &change);
   void localizeOp(Operation *op);
 
   MeshOp mesh;
@@ -62,35 +64,47 @@ void Localize::recordLayouts(func::FuncOp function) {
       function.setResultAttr(i, kLayoutAttr, layout);
 }
 
-/// Called after the operand has its local type and before the result has.
-void Localize::replaceLayoutChange(Operation *op) {
+/// What a layout change becomes, read off its types while they are global.
+struct Localize::Change {
+  Operation *op;
+  StringAttr axis;
+  AxisLayout from, to;
+};
+
+void Localize::replace(const Change &change) {
+  Operation *op = change.op;
   OpBuilder builder(op);
   Location loc = op->getLoc();
   Value input = op->getOperand(0);
   Type type = getLocalType(tensorType(op->getResult(0)));
-  auto replace = [&](Value value) {
-    op->getResult(0).replaceAllUsesWith(value);
-    op->erase();
+  auto collective = [&](CollectiveKind kind, AxisLayout sharded) -> Value {
+    IntegerAttr dim;
+    if (sharded.isShard())
+      dim = builder.getI64IntegerAttr(sharded.dim);
+    return CollectiveOp::create(builder, loc, type, kind, input, change.axis,
+                                dim);
   };
-  auto collective = [&](CollectiveKind kind, StringAttr axis, IntegerAttr dim) {
-    replace(CollectiveOp::create(builder, loc, type, kind, input, axis, dim));
-  };
-  if (auto copy = dyn_cast<CopyOp>(op))
-    replace(input);
-  else if (auto slice = dyn_cast<SliceOp>(op))
-    replace(LocalSliceOp::create(builder, loc, type, input, slice.getAxis(),
-                                 slice.getTo().dim));
-  else if (auto pad = dyn_cast<ZeroPadOp>(op))
-    replace(LocalZeroPadOp::create(builder, loc, type, input, pad.getAxis(),
-                                   pad.getFrom().dim));
-  else if (auto reduce = dyn_cast<AllReduceOp>(op))
-    collective(CollectiveKind::AllReduce, reduce.getAxis(), {});
-  else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    collective(CollectiveKind::ReduceScatter, scatter.getAxis(),
-               builder.getI64IntegerAttr(scatter.getTo().dim));
-  else if (auto gather = dyn_cast<AllGatherOp>(op))
-    collective(CollectiveKind::AllGather, gather.getAxis(),
-               builder.getI64IntegerAttr(gather.getFrom().dim));
+  Value local =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<CopyOp>([&](auto) { return input; })
+          .Case<SliceOp>([&](auto) {
+            return LocalSliceOp::create(builder, loc, type, input, change.axis,
+                                        change.to.dim);
+          })
+          .Case<ZeroPadOp>([&](auto) {
+            return LocalZeroPadOp::create(builder, loc, type, input,
+                                          change.axis, change.from.dim);
+          })
+          .Case<AllReduceOp>(
+              [&](auto) { return collective(CollectiveKind::AllReduce, {}); })
+          .Case<ReduceScatterOp>([&](auto) {
+            return collective(CollectiveKind::ReduceScatter, change.to);
+          })
+          .Case<AllGatherOp>([&](auto) {
+            return collective(CollectiveKind::AllGather, change.from);
+          });
+  op->getResult(0).replaceAllUsesWith(local);
+  op->erase();
 }
 
 /// Gives the results their local types, and attributes that repeat a shape.
@@ -116,16 +130,19 @@ void Localize::localizeOp(Operation *op) {
 
 void Localize::localize(func::FuncOp function) {
   recordLayouts(function);
-  // Layouts of results that a layout change reads are needed until it is
-  // replaced, so all of them go first, each looking at global types only.
-  SmallVector<Operation *> changes, others;
+  SmallVector<Change> changes;
+  SmallVector<Operation *> others;
   function.walk([&](Operation *op) {
-    bool changesLayout = isa<CopyOp, SliceOp, ZeroPadOp, AllReduceOp,
-                             ReduceScatterOp, AllGatherOp>(op);
-    (changesLayout ? changes : others).push_back(op);
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<CopyOp, SliceOp, ZeroPadOp, AllReduceOp, ReduceScatterOp,
+              AllGatherOp>([&](auto change) {
+          changes.push_back(
+              {change, change.getAxis(), change.getFrom(), change.getTo()});
+        })
+        .Default([&](Operation *other) { others.push_back(other); });
   });
-  for (Operation *op : changes)
-    replaceLayoutChange(op);
+  for (const Change &change : changes)
+    replace(change);
   for (Operation *op : others)
     localizeOp(op);
   if (function.isDeclaration())

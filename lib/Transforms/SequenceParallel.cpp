@@ -223,8 +223,7 @@ void Sharder::addValueCosts(Value value) {
   for (Operation *user : value.getUsers()) {
     if (isa<func::ReturnOp>(user))
       continue; // A result may leave as a shard.
-    cut.addEdge(gathered,
-                isLabelled(user) ? nodes.lookup(user) : cut.getSink(),
+    cut.addEdge(gathered, isLabelled(user) ? nodes.lookup(user) : cut.getSink(),
                 CutCost::infinity());
   }
 }
@@ -264,9 +263,8 @@ LogicalResult Sharder::checkDivisibility() {
       int64_t extent = tensorType(result).getDimSize(dim);
       if (extent % size)
         return op->emitError("sequence length ")
-               << extent << " (dimension " << dim << " of "
-               << describe(result) << ") is not divisible by `"
-               << axis.getValue() << "` = " << size
+               << extent << " (dimension " << dim << " of " << describe(result)
+               << ") is not divisible by `" << axis.getValue() << "` = " << size
                << "; choose a sequence length that is a multiple of " << size
                << ", or run without sequence parallelism (C2)";
     }
@@ -292,8 +290,8 @@ Value Sharder::getShard(Value value, int64_t dim) {
     setAxisLayout(shard, axis, AxisLayout::shard(dim), meshAxes);
     return shard;
   }
-  Type type = withAxisLayout(tensorType(value), axis, AxisLayout::shard(dim),
-                             meshAxes);
+  Type type =
+      withAxisLayout(tensorType(value), axis, AxisLayout::shard(dim), meshAxes);
   return shard = SliceOp::create(builder, value.getLoc(), type, value);
 }
 
@@ -347,8 +345,9 @@ void Sharder::rewrite() {
     if (auto reduce = dyn_cast<AllReduceOp>(op)) {
       OpBuilder builder(op);
       Value whole = reduce.getResult();
-      Type type = withAxisLayout(tensorType(whole), axis,
-                                 AxisLayout::shard(tokens.get(whole)), meshAxes);
+      Type type =
+          withAxisLayout(tensorType(whole), axis,
+                         AxisLayout::shard(tokens.get(whole)), meshAxes);
       Value scattered = ReduceScatterOp::create(builder, op->getLoc(), type,
                                                 reduce.getInput());
       whole.replaceAllUsesWith(scattered);
@@ -394,8 +393,8 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
     MeshOp mesh = MeshOp::lookup(module);
     if (!mesh || mesh.getAxisSize(axis) == 0) {
       module.emitError("")
-          << "sp-sequence-parallel: the module has no mesh with an axis `" << axis
-          << "`; run sp-tensor-parallel first (C1)";
+          << "sp-sequence-parallel: the module has no mesh with an axis `"
+          << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
       return signalPassFailure();
     }
     for (auto function : module.getOps<func::FuncOp>())
@@ -416,14 +415,16 @@ private:
     if (failed(sharder.checkDivisibility()))
       return failure();
     sharder.rewrite();
-    function.emitRemark("")
-        << "sequence parallel along `" << axis << "`: split "
+    int64_t ranks = mesh.getAxisSize(axisName);
+    emitRemark(function.getLoc())
+        << "sequence parallel along `" << axisName.getValue() << "`: split "
         << sharder.numSplit << " of " << sharder.numSplit + sharder.numKept
         << " all-reduces, " << sharder.numSharded
-        << " ops on the shard (cut cost: " << cost.major
-        << " replicated bytes, then " << cost.minor << " moved bytes, times T)";
+        << " ops on the shard; per rank "
+        << cost.major / ranks
+        << " bytes are replicated and " << cost.minor / ranks << " moved";
     for (AllReduceOp op : sharder.kept)
-      op.emitRemark("") << describe(op.getOperation()) << " stays whole";
+      emitRemark(op.getLoc()) << describe(op.getOperation()) << " stays whole";
     numSplit += sharder.numSplit;
     numKept += sharder.numKept;
     numShardedOps += sharder.numSharded;

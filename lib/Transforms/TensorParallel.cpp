@@ -190,22 +190,21 @@ static LogicalResult checkDivides(Operation *op, const Twine &what,
                                   int64_t size) {
   if (extent % size == 0)
     return success();
-  return op->emitError("")
-         << what << ": " << extent << " is not divisible by `" << axis.getValue()
-         << "` = " << size << "; choose a number of ranks that divides it (C2)";
+  return op->emitError("") << what << ": " << extent << " is not divisible by `"
+                           << axis.getValue() << "` = " << size
+                           << "; choose a number of ranks that divides it (C2)";
 }
 
-static LogicalResult checkDivisibility(const ParallelRegion &region, StringAttr axis,
-                                       int64_t size) {
+static LogicalResult checkDivisibility(const ParallelRegion &region,
+                                       StringAttr axis, int64_t size) {
   // Heads first: a user knows them by the model's configuration.
   for (Operation *op : region.inner)
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       int64_t heads = tensorType(attention.getQuery()).getDimSize(2);
       int64_t kvHeads = tensorType(attention.getKey()).getDimSize(2);
-      if (failed(checkDivides(op,
-                              describe(op) +
-                                  " query heads (num_attention_heads)",
-                              heads, axis, size)) ||
+      if (failed(checkDivides(
+              op, describe(op) + " query heads (num_attention_heads)", heads,
+              axis, size)) ||
           failed(checkDivides(
               op, describe(op) + " key/value heads (num_key_value_heads)",
               kvHeads, axis, size)))
@@ -244,7 +243,8 @@ private:
 
 /// One copy per use: merging them is a choice that belongs to
 /// `sp-optimize-collectives`.
-void TensorParallel::addCopy(OpOperand &operand, ArrayRef<StringAttr> meshAxes) {
+void TensorParallel::addCopy(OpOperand &operand,
+                             ArrayRef<StringAttr> meshAxes) {
   OpBuilder builder(operand.getOwner());
   Type type = withAxisLayout(tensorType(operand.get()), axisName,
                              AxisLayout::replicate(), meshAxes);
@@ -252,7 +252,8 @@ void TensorParallel::addCopy(OpOperand &operand, ArrayRef<StringAttr> meshAxes) 
                              operand.get()));
 }
 
-void TensorParallel::rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes) {
+void TensorParallel::rewrite(ParallelRegion &region,
+                             ArrayRef<StringAttr> meshAxes) {
   auto shard = [&](Value value, int64_t dim) {
     setAxisLayout(value, axisName, AxisLayout::shard(dim), meshAxes);
   };
@@ -268,9 +269,11 @@ void TensorParallel::rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAx
   for (OpOperand *operand : region.replicated)
     addCopy(*operand, meshAxes);
   for (OpOperand *operand : region.sources) {
-    Operation *source =
-        OpBuilder(operand->getOwner()).clone(*operand->get().getDefiningOp());
+    Operation *whole = operand->get().getDefiningOp();
+    Operation *source = OpBuilder(operand->getOwner()).clone(*whole);
     operand->set(source->getResult(0));
+    if (whole->use_empty())
+      whole->erase();
     auto iface = cast<LayoutOpInterface>(operand->getOwner());
     LayoutRule rule = iface.getLayoutRule();
     Value result = operand->getOwner()->getResult(0);
@@ -327,26 +330,29 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
     rewrite(region, meshAxes);
   updateSignature(function);
 
-  function.emitRemark("")
-      << "tensor parallel along `" << axisName.getValue() << "` = " << size
-      << ": " << regions.size() << " regions, " << assigned.size() << " of "
-      << linears.size() << " linears sharded";
+  emitRemark(function.getLoc())
+      << "tensor parallel along `" << axisName.getValue()
+      << "` = " << mesh.getAxisSize(axisName) << ": " << regions.size()
+      << " regions, " << assigned.size() << " of " << linears.size()
+      << " linears sharded";
   for (auto &[op, why] : refused)
     if (!assigned.contains(op))
-      op->emitRemark("") << describe(op) << " stays whole: " << why;
+      emitRemark(op->getLoc()) << describe(op) << " stays whole: " << why;
   return success();
 }
 
 void TensorParallel::runOnOperation() {
   ModuleOp module = getOperation();
   if (size < 1) {
-    module.emitError("") << "sp-tensor-parallel: tp is " << size
+    module.emitError("") << "sp-tensor-parallel: tp is "
+                         << static_cast<int64_t>(size)
                          << ", must be at least 1 (C3)";
     return signalPassFailure();
   }
   if (MeshOp mesh = MeshOp::lookup(module)) {
-    mesh.emitError("the module already has a mesh; sp-tensor-parallel starts from "
-                   "an unsharded program (C1)");
+    mesh.emitError(
+        "the module already has a mesh; sp-tensor-parallel starts from "
+        "an unsharded program (C1)");
     return signalPassFailure();
   }
   axisName = StringAttr::get(&getContext(), axis);

@@ -63,9 +63,8 @@ static SmallVector<Value> getInputsOf(Operation *op, unsigned result) {
     return SmallVector<Value>(op->getOperands());
   Block &body = kernel.getBody().front();
   llvm::SetVector<Value> needed;
-  for (auto [value, target] :
-       llvm::zip(body.getTerminator()->getOperands(),
-                 kernel.getOutputResults()))
+  for (auto [value, target] : llvm::zip(body.getTerminator()->getOperands(),
+                                        kernel.getOutputResults()))
     if (target == static_cast<int64_t>(result))
       needed.insert(value);
   for (unsigned i = 0; i < needed.size(); ++i)
@@ -94,8 +93,8 @@ std::string Origins::str(Value value) const {
   if (bits.count() > 8) {
     uint64_t digest = 0;
     for (unsigned bit : bits.set_bits())
-      digest = llvm::xxh3_64bits(
-          std::to_string(digest) + ":" + std::to_string(bit));
+      digest =
+          llvm::xxh3_64bits(std::to_string(digest) + ":" + std::to_string(bit));
     os << "[" << bits.count() << " values, " << llvm::format_hex(digest, 18)
        << "]";
     return text;
@@ -165,8 +164,9 @@ LogicalResult sp::verifyCollectives(func::FuncOp function) {
     StringRef was = i < recorded.size() ? line(i) : "nothing";
     StringRef is = i < actual.size() ? StringRef(actual[i]) : "nothing";
     if (was != is)
-      return function.emitError("the collectives differ from what was recorded: "
-                                "#")
+      return function.emitError(
+                 "the collectives differ from what was recorded: "
+                 "#")
              << i << " was `" << was << "`, now is `" << is << "` (C1)";
   }
   return success();

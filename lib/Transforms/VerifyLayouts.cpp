@@ -61,9 +61,8 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
     for (const AxisEntry &entry : layout.getEntries()) {
       int64_t index = mesh.getAxisIndex(entry.axis);
       if (index < 0) {
-        op->emitOpError("has type ")
-            << tensor << ", but the mesh has no axis `"
-            << entry.axis.getValue() << "` (C1)";
+        op->emitOpError("has type ") << tensor << ", but the mesh has no axis `"
+                                     << entry.axis.getValue() << "` (C1)";
         return WalkResult::interrupt();
       }
       if (index <= last) {
@@ -92,8 +91,8 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
 static LogicalResult verifyBoundary(Operation *op, StringRef what, unsigned i,
                                     Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  auto layout =
-      tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
+  auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                       : LayoutAttr();
   if (!layout) {
     if (hasLayout(type))
       return op->emitOpError("")
@@ -105,8 +104,7 @@ static LogicalResult verifyBoundary(Operation *op, StringRef what, unsigned i,
     if (!entry.layout.isShard())
       return op->emitOpError("")
              << what << " #" << i << " is " << entry.layout.str() << " along `"
-             << entry.axis.getValue()
-             << "`, must be invariant or sharded (C4)";
+             << entry.axis.getValue() << "`, must be invariant or sharded (C4)";
   return success();
 }
 

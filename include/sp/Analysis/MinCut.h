@@ -42,11 +42,16 @@ public:
   Node getSink() const { return 1; }
   /// Costs `cost` if `from` is labelled source and `to` sink.
   void addEdge(Node from, Node to, CutCost cost);
-  void addCostIfSource(Node node, CutCost cost) { addEdge(node, getSink(), cost); }
-  void addCostIfSink(Node node, CutCost cost) { addEdge(getSource(), node, cost); }
+  void addCostIfSource(Node node, CutCost cost) {
+    addEdge(node, getSink(), cost);
+  }
+  void addCostIfSink(Node node, CutCost cost) {
+    addEdge(getSource(), node, cost);
+  }
 
   /// Finds a labelling of least cost and returns its cost; of several, the one
-  /// with the most nodes labelled source (they form a lattice, so there is one).
+  /// with the most nodes labelled source (they form a lattice, so there is
+  /// one).
   CutCost solve();
   bool isSource(Node node) const { return sourceSide[node]; }
 

@@ -59,19 +59,20 @@ llvm::hash_code hash_value(const AxisEntry &entry);
 /// tensors with another dialect's encoding, are invariant.
 AxisLayout getAxisLayout(mlir::Type type, mlir::StringRef axis);
 
-/// `type` with its layout along `axis` replaced; a new axis goes to its place in
-/// `meshAxes` order (appended when `meshAxes` does not name it).
+/// `type` with its layout along `axis` replaced; a new axis goes to its place
+/// in `meshAxes` order (appended when `meshAxes` does not name it).
 mlir::RankedTensorType
 withAxisLayout(mlir::RankedTensorType type, mlir::StringAttr axis,
-               AxisLayout layout, mlir::ArrayRef<mlir::StringAttr> meshAxes = {});
+               AxisLayout layout,
+               mlir::ArrayRef<mlir::StringAttr> meshAxes = {});
 
 /// True if `type` is, or contains anywhere (function, tuple, ... types), a
 /// tensor with a layout.
 bool hasLayout(mlir::Type type);
 
 /// How the dimensions of an op's operands and results belong together, as
-/// factors of its iteration space (as in Shardy's sharding rules, or an einsum).
-/// Layouts follow from it along each axis on its own:
+/// factors of its iteration space (as in Shardy's sharding rules, or an
+/// einsum). Layouts follow from it along each axis on its own:
 ///
 ///   all invariant -> invariant; all replicate -> replicate;
 ///   an operand sharded on factor f: every operand that has f is sharded on it,

@@ -33,7 +33,7 @@ def SP_CollectiveOp : SP_Op<"collective"> {
                        OptionalAttr<I64Attr>:$dim);
   let results = (outs Res<SP_Tensor, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
-    $kind $input `over` $axis (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)
+    `` $kind $input `over` $axis (`dim` $dim^)? attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -139,7 +139,7 @@ def SP_RowReduceOp : SP_Op<"row_reduce", [Pure, HasParent<"::sp::RowKernelOp">,
   }];
   let arguments = (ins SP_ReduceKindAttr:$kind, AnyTypeOf<[F32, F64]>:$input);
   let results = (outs AnyTypeOf<[F32, F64]>:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input)";
 }
 
 def SP_ColIndexOp : SP_Op<"col_index", [Pure, HasParent<"::sp::RowKernelOp">]> {

@@ -9,8 +9,7 @@
 namespace sp {
 
 /// Options of `--sp-parallelize`.
-struct ParallelizeOptions
-    : mlir::PassPipelineOptions<ParallelizeOptions> {
+struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
   Option<int64_t> tp{*this, "tp",
                      llvm::cl::desc("number of tensor-parallel ranks"),
                      llvm::cl::init(1)};
