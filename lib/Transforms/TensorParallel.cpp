@@ -41,6 +41,8 @@ public:
 
   FailureOr<ParallelRegion> find(LinearOp closing);
   const std::string &getReason() const { return reason; }
+  /// What was found; incomplete after a failure.
+  const ParallelRegion &getRegion() const { return region; }
 
 private:
   LogicalResult fail(const Twine &why) {
@@ -195,9 +197,9 @@ static LogicalResult checkDivides(Operation *op, const Twine &what,
                            << "; choose a number of ranks that divides it (C2)";
 }
 
-static LogicalResult checkDivisibility(const ParallelRegion &region,
-                                       StringAttr axis, int64_t size) {
-  // Heads first: a user knows them by the model's configuration.
+/// Heads, in the words of a model's configuration.
+static LogicalResult checkHeads(const ParallelRegion &region, StringAttr axis,
+                                int64_t size) {
   for (Operation *op : region.inner)
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       int64_t heads = tensorType(attention.getQuery()).getDimSize(2);
@@ -210,6 +212,13 @@ static LogicalResult checkDivisibility(const ParallelRegion &region,
               kvHeads, axis, size)))
         return failure();
     }
+  return success();
+}
+
+static LogicalResult checkDivisibility(const ParallelRegion &region,
+                                       StringAttr axis, int64_t size) {
+  if (failed(checkHeads(region, axis, size)))
+    return failure();
   for (Operation *op : region.columns) {
     Value weight = cast<LinearOp>(op).getWeight();
     if (failed(checkDivides(op, describe(weight) + " output features",
@@ -316,6 +325,9 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
     RegionFinder finder(assigned);
     FailureOr<ParallelRegion> region = finder.find(linear);
     if (failed(region)) {
+      // One head cannot be told from none to shard, so the reason would mislead.
+      if (failed(checkHeads(finder.getRegion(), axisName, size)))
+        return failure();
       refused[linear] = finder.getReason();
       continue;
     }

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs, builds and runs every test: lit, gtest and Integration.
+# The last line is "N passed, N failed".
+#   scripts/test.sh [lit options, for example --filter=Transforms]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/build.sh
+results=build/test-results.json
+rm -f "$results"
+status=0
+/usr/lib/llvm-22/bin/lit -sv --timeout=600 --output "$results" "$@" build/test || status=$?
+python3 - "$results" <<'PY' || status=1
+import json, sys
+codes = [test["code"] for test in json.load(open(sys.argv[1]))["tests"]]
+good = {"PASS", "XFAIL", "FLAKYPASS"}
+passed = sum(code in good for code in codes)
+# A test that did not run counts as failed: nothing is skipped here.
+print(f"{passed} passed, {len(codes) - passed} failed")
+sys.exit(passed != len(codes) or not codes)
+PY
+exit $status

@@ -1,0 +1,131 @@
+// RUN: sp-opt %s --split-input-file --sp-parallelize="tp=2" --verify-diagnostics --mlir-print-local-scope | FileCheck %s
+
+// Two-layer MLP: 1 all-gather + 1 reduce-scatter. The bias and the residual are on
+// the shard; the bias goes in through `copy`, whose adjoint sums its gradient.
+
+// expected-remark @below {{tensor parallel}}
+// expected-remark @below {{sequence parallel along `tp`: split 1 of 1 all-reduces, 3 ops on the shard}}
+func.func @mlp(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %b2: tensor<8xf32>) -> tensor<6x2x8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<6x2x16xf32>
+  %n = sp.rms_norm %x, %g eps 1.0e-05 : (tensor<6x2x8xf32>, tensor<8xf32>) -> tensor<6x2x8xf32>
+  %h = sp.linear %n, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %r = arith.maximumf %h, %zero : tensor<6x2x16xf32>
+  %o = sp.linear %r, %w2 bias %b2 : (tensor<6x2x16xf32>, tensor<8x16xf32>, tensor<8xf32>) -> tensor<6x2x8xf32>
+  %y = arith.addf %o, %x : tensor<6x2x8xf32>
+  return %y : tensor<6x2x8xf32>
+}
+// CHECK-LABEL: func.func @mlp
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<6x2x8xf32>, %[[G:[^:]*]]: tensor<8xf32>
+// CHECK-SAME:    %[[B2:[^:]*]]: tensor<8xf32>)
+// CHECK-NEXT:    %[[XS:.*]] = sp.slice %[[X]]
+// CHECK-NEXT:    %[[GR:.*]] = sp.copy %[[G]]
+// CHECK-NEXT:    %[[N:.*]] = sp.rms_norm %[[XS]], %[[GR]]
+// CHECK-NEXT:    %[[NG:.*]] = sp.all_gather %[[N]] : {{.*}} -> tensor<6x2x8xf32, #sp.layout<tp = replicate>>
+// CHECK-NEXT:    sp.linear %[[NG]]
+// CHECK:         %[[RS:.*]] = sp.reduce_scatter
+// CHECK-NEXT:    %[[BR:.*]] = sp.copy %[[B2]]
+// CHECK-NEXT:    %[[O:.*]] = sp.bias_add %[[RS]], %[[BR]]
+// CHECK-NEXT:    %[[Y:.*]] = arith.addf %[[O]], %[[XS]]
+// CHECK-NEXT:    return %[[Y]] : tensor<6x2x8xf32, #sp.layout<tp = shard(0)>>
+
+// -----
+
+// An op that mixes tokens reads the hidden state: one gather to invariant serves
+// it, and none of the region is lost.
+
+// expected-remark @below {{tensor parallel}}
+// expected-remark @below {{sequence parallel along `tp`: split 1 of 1 all-reduces}}
+func.func @full_sequence_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %w3: tensor<4x8xf32>) -> (tensor<6x2x8xf32>, tensor<6x2x4xf32>) {
+  %h = sp.linear %x, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
+  %y = arith.addf %x, %o : tensor<6x2x8xf32>
+  // expected-remark @below {{stays whole}}
+  %z = sp.linear %y, %w3 : (tensor<6x2x8xf32>, tensor<4x8xf32>) -> tensor<6x2x4xf32>
+  return %y, %z : tensor<6x2x8xf32>, tensor<6x2x4xf32>
+}
+// CHECK-LABEL: func.func @full_sequence_user
+// CHECK:         %[[RS:.*]] = sp.reduce_scatter
+// CHECK:         %[[Y:.*]] = arith.addf {{.*}}, %[[RS]] : tensor<6x2x8xf32, #sp.layout<tp = shard(0)>>
+// CHECK-NEXT:    %[[YI:.*]] = sp.all_gather %[[Y]] : {{.*}} -> tensor<6x2x8xf32>
+// CHECK-NEXT:    %[[Z:.*]] = sp.linear %[[YI]]
+// CHECK-NEXT:    return %[[Y]], %[[Z]]
+
+// -----
+
+// A value that both a region and a whole user read: ONE gather, to invariant, and
+// the copies into the region take that.
+
+// expected-remark @below {{tensor parallel}}
+// expected-remark @below {{split 2 of 2 all-reduces}}
+func.func @region_and_whole_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>,
+    %w3: tensor<16x8xf32>, %w4: tensor<8x16xf32>, %w5: tensor<4x8xf32>) -> (tensor<6x2x8xf32>, tensor<6x2x4xf32>) {
+  %0 = sp.linear %x, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %1 = sp.linear %0, %w2 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
+  %2 = arith.negf %1 : tensor<6x2x8xf32>
+  %3 = sp.linear %2, %w3 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %4 = sp.linear %3, %w4 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
+  // expected-remark @below {{stays whole}}
+  %5 = sp.linear %2, %w5 : (tensor<6x2x8xf32>, tensor<4x8xf32>) -> tensor<6x2x4xf32>
+  return %4, %5 : tensor<6x2x8xf32>, tensor<6x2x4xf32>
+}
+// CHECK-LABEL: func.func @region_and_whole_user
+// CHECK:         sp.reduce_scatter
+// CHECK-NEXT:    %[[N:.*]] = arith.negf
+// CHECK-NEXT:    %[[W:.*]] = sp.all_gather %[[N]] : {{.*}} -> tensor<6x2x8xf32>
+// CHECK-NEXT:    %[[R:.*]] = sp.copy %[[W]]
+// CHECK-NEXT:    sp.linear %[[R]]
+// CHECK-NOT:     sp.all_gather
+// CHECK:         sp.reduce_scatter
+// CHECK-NEXT:    sp.linear %[[W]]
+
+// -----
+
+// The norm written out in linalg and arith, the add swapped: the same treatment,
+// since what is token-local follows from the rules.
+
+#id = affine_map<(s, b, h) -> (s, b, h)>
+#w = affine_map<(s, b, h) -> (h)>
+// expected-remark @below {{tensor parallel}}
+// expected-remark @below {{split 1 of 1 all-reduces, 3 ops on the shard}}
+func.func @upstream_ops(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<6x2x8xf32> {
+  %init = tensor.empty() : tensor<6x2x8xf32>
+  %n = linalg.generic {indexing_maps = [#id, #w, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %g : tensor<6x2x8xf32>, tensor<8xf32>) outs(%init : tensor<6x2x8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      linalg.yield %m : f32
+  } -> tensor<6x2x8xf32>
+  %h = sp.linear %n, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
+  %y = arith.addf %o, %x : tensor<6x2x8xf32>
+  %z = math.tanh %y : tensor<6x2x8xf32>
+  return %z : tensor<6x2x8xf32>
+}
+// CHECK-LABEL: func.func @upstream_ops
+// CHECK-DAG:     %[[XS:.*]] = sp.slice %{{.*}} : tensor<6x2x8xf32> -> tensor<6x2x8xf32, #sp.layout<tp = shard(0)>>
+// CHECK-DAG:     tensor.empty() : tensor<6x2x8xf32, #sp.layout<tp = shard(0)>>
+// CHECK:         linalg.generic
+// CHECK:         -> tensor<6x2x8xf32, #sp.layout<tp = shard(0)>>
+// CHECK-NEXT:    sp.all_gather
+// CHECK:         %[[RS:.*]] = sp.reduce_scatter
+// CHECK-NEXT:    arith.addf %[[RS]], %[[XS]]
+// CHECK-NEXT:    math.tanh
+
+// -----
+
+// A rope outside every region: its table follows the shard.
+
+// expected-remark @below {{tensor parallel}}
+// expected-remark @below {{split 1 of 1 all-reduces}}
+func.func @rope_follows(%x: tensor<6x2x2x4xf32>, %w1: tensor<8x4xf32>, %w2: tensor<4x8xf32>) -> tensor<6x2x2x4xf32> {
+  %cos, %sin = sp.rope_table theta 1.0e+04 : tensor<6x2xf32>, tensor<6x2xf32>
+  %h = sp.linear %x, %w1 : (tensor<6x2x2x4xf32>, tensor<8x4xf32>) -> tensor<6x2x2x8xf32>
+  %o = sp.linear %h, %w2 : (tensor<6x2x2x8xf32>, tensor<4x8xf32>) -> tensor<6x2x2x4xf32>
+  %y = sp.rope %o, %cos, %sin : (tensor<6x2x2x4xf32>, tensor<6x2xf32>, tensor<6x2xf32>) -> tensor<6x2x2x4xf32>
+  return %y : tensor<6x2x2x4xf32>
+}
+// CHECK-LABEL: func.func @rope_follows
+// CHECK:         %[[COS:.*]], %[[SIN:.*]] = sp.rope_table
+// CHECK-DAG:     %[[COSS:.*]] = sp.slice %[[COS]] : tensor<6x2xf32> -> tensor<6x2xf32, #sp.layout<tp = shard(0)>>
+// CHECK-DAG:     %[[SINS:.*]] = sp.slice %[[SIN]]
+// CHECK:         sp.rope %{{.*}}, %[[COSS]], %[[SINS]]
