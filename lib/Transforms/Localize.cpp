@@ -55,13 +55,24 @@ RankedTensorType Localize::getLocalType(RankedTensorType type) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
+/// All attributes at once: each change makes a new array of all of them.
 void Localize::recordLayouts(func::FuncOp function) {
-  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-    if (LayoutAttr layout = getLayout(type))
-      function.setArgAttr(i, kLayoutAttr, layout);
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-    if (LayoutAttr layout = getLayout(type))
-      function.setResultAttr(i, kLayoutAttr, layout);
+  auto add = [&](TypeRange types, function_ref<DictionaryAttr(unsigned)> get) {
+    SmallVector<DictionaryAttr> all;
+    for (auto [i, type] : llvm::enumerate(types)) {
+      NamedAttrList attributes(get(i));
+      if (LayoutAttr layout = getLayout(type))
+        attributes.set(kLayoutAttr, layout);
+      all.push_back(attributes.getDictionary(&getContext()));
+    }
+    return all;
+  };
+  function.setAllArgAttrs(
+      add(function.getArgumentTypes(),
+          [&](unsigned i) { return function.getArgAttrDict(i); }));
+  function.setAllResultAttrs(
+      add(function.getResultTypes(),
+          [&](unsigned i) { return function.getResultAttrDict(i); }));
 }
 
 /// What a layout change becomes, read off its types while they are global.

@@ -11,8 +11,8 @@
 #include "sp/Dialect/SPOps.h"
 #include "sp/Transforms/Collectives.h"
 #include "sp/Transforms/Passes.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SparseBitVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/xxhash.h"
 
@@ -40,19 +40,18 @@ public:
   }
   /// The results of local work are reached by what reaches its operands.
   void addLocal(Operation *op);
+  /// Forgets values whose last reader is `op`: only what is live is kept.
+  void dropOperands(Operation *op);
   /// "[a0 c3]", or how many and a digest where a list would be long: a residual
   /// stream is reached by every layer before.
   std::string str(Value value) const;
 
 private:
-  void set(Value value, unsigned bit) {
-    BitVector &bits = origins[value];
-    bits.resize(bit + 1);
-    bits.set(bit);
-  }
+  void set(Value value, unsigned bit) { origins[value].set(bit); }
 
   unsigned numArguments, numCollectives = 0;
-  DenseMap<Value, BitVector> origins;
+  DenseMap<Value, llvm::SparseBitVector<>> origins;
+  DenseMap<Value, unsigned> readers;
 };
 } // namespace
 
@@ -79,36 +78,48 @@ static SmallVector<Value> getInputsOf(Operation *op, unsigned result) {
 
 void Origins::addLocal(Operation *op) {
   for (OpResult result : op->getResults()) {
-    BitVector joined;
+    llvm::SparseBitVector<> joined;
     for (Value input : getInputsOf(op, result.getResultNumber()))
-      joined |= origins.lookup(input);
+      if (auto it = origins.find(input); it != origins.end())
+        joined |= it->second;
     origins[result] = std::move(joined);
   }
 }
 
+void Origins::dropOperands(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    auto [it, inserted] = readers.try_emplace(operand, 0);
+    if (inserted)
+      it->second = llvm::range_size(operand.getUses());
+    if (--it->second == 0)
+      origins.erase(operand);
+  }
+}
+
 std::string Origins::str(Value value) const {
-  BitVector bits = origins.lookup(value);
+  SmallVector<uint32_t> bits;
+  if (auto it = origins.find(value); it != origins.end())
+    for (unsigned bit : it->second)
+      bits.push_back(bit);
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (bits.count() > 8) {
-    uint64_t digest = 0;
-    for (unsigned bit : bits.set_bits())
-      digest =
-          llvm::xxh3_64bits(std::to_string(digest) + ":" + std::to_string(bit));
-    os << "[" << bits.count() << " values, " << llvm::format_hex(digest, 18)
-       << "]";
-    return text;
-  }
   os << "[";
-  llvm::interleave(
-      bits.set_bits(), os,
-      [&](unsigned bit) {
-        if (bit < numArguments)
-          os << "a" << bit;
-        else
-          os << "c" << bit - numArguments;
-      },
-      " ");
+  if (bits.size() > 8) {
+    ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(bits.data()),
+                            bits.size() * sizeof(uint32_t));
+    os << bits.size() << " values, "
+       << llvm::format_hex(llvm::xxh3_64bits(bytes), 18);
+  } else {
+    llvm::interleave(
+        bits, os,
+        [&](unsigned bit) {
+          if (bit < numArguments)
+            os << "a" << bit;
+          else
+            os << "c" << bit - numArguments;
+        },
+        " ");
+  }
   os << "]";
   return text;
 }
@@ -129,15 +140,16 @@ static SmallVector<std::string> getRecord(func::FuncOp function) {
          << origins.str(collective.getInput());
       record.push_back(line);
       origins.addCollective(collective.getResult());
-      continue;
-    }
-    if (auto ret = dyn_cast<func::ReturnOp>(op))
+    } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       for (Value value : ret.getOperands()) {
         line.clear();
         os << "return " << value.getType() << " from " << origins.str(value);
         record.push_back(line);
       }
-    origins.addLocal(&op);
+    } else {
+      origins.addLocal(&op);
+    }
+    origins.dropOperands(&op);
   }
   return record;
 }
