@@ -17,6 +17,7 @@
 #include <vector>
 
 namespace sp {
+class GemmCache;
 class ThreadPool;
 
 /// The collectives of one kind that one rank completed; `bytes` are
@@ -74,13 +75,17 @@ struct sp_context {
   /// Of a thread of parallelFor; 0 outside.
   sp::Scratch &getScratch(int64_t thread) { return scratch[thread]; }
 
+  sp::GemmCache &getGemmCache() { return *gemmCache; }
+
 private:
   std::string error;
   std::vector<sp::Scratch> scratch;
   std::unique_ptr<sp::ThreadPool> pool;
+  std::unique_ptr<sp::GemmCache> gemmCache;
 };
 
 namespace sp {
+struct LocalWorldState;
 
 struct LocalWorldOptions {
   int64_t threadsPerRank = 1;
@@ -109,8 +114,7 @@ private:
 
   LocalWorld();
 
-  struct State;
-  std::unique_ptr<State> state;
+  std::unique_ptr<LocalWorldState> state;
   std::vector<std::unique_ptr<sp_context>> contexts;
 };
 

@@ -1,0 +1,63 @@
+//===- Tables.cpp - the embedding and the RoPE tables ---------------------===//
+
+#include "BFloat16.h"
+#include "Internal.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace sp;
+
+int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
+                     const void *table, void *out, int64_t batch, int64_t seq,
+                     int64_t vocab, int64_t hidden) {
+  return guarded(context, [&]() -> int32_t {
+    int64_t bytes = getElementBytes(dtype) * hidden;
+    auto *from = static_cast<const char *>(table);
+    auto *to = static_cast<char *>(out);
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t s = 0; s < seq; ++s) {
+        int64_t id = ids[b * seq + s];
+        if (id < 0 || id >= vocab)
+          return context->fail(str("token id ", id, " at input_ids[", b, ", ",
+                                   s, "] is outside the vocabulary of ",
+                                   vocab));
+        std::memcpy(to + (s * batch + b) * bytes, from + id * bytes, bytes);
+      }
+    return 0;
+  });
+}
+
+template <typename Store>
+static void fillRopeTable(int64_t positions, int64_t halfDim, double theta,
+                          Store store) {
+  for (int64_t i = 0; i < halfDim; ++i) {
+    double frequency = std::pow(theta, -double(i) / double(halfDim));
+    for (int64_t p = 0; p < positions; ++p) {
+      double angle = double(p) * frequency;
+      store(p * halfDim + i, std::cos(angle), std::sin(angle));
+    }
+  }
+}
+
+void sp_rope_table(int32_t dtype, void *cos, void *sin, int64_t positions,
+                   int64_t half_dim, double theta) {
+  auto fill = [&](auto *cosines, auto *sines, auto round) {
+    fillRopeTable(positions, half_dim, theta,
+                  [&](int64_t at, double cosine, double sine) {
+                    cosines[at] = round(cosine);
+                    sines[at] = round(sine);
+                  });
+  };
+  switch (dtype) {
+  case SP_F32:
+    return fill(static_cast<float *>(cos), static_cast<float *>(sin),
+                [](double value) { return float(value); });
+  case SP_F64:
+    return fill(static_cast<double *>(cos), static_cast<double *>(sin),
+                [](double value) { return value; });
+  case SP_BF16:
+    return fill(static_cast<BFloat16 *>(cos), static_cast<BFloat16 *>(sin),
+                [](double value) { return roundToBFloat16(value); });
+  }
+}
