@@ -1,0 +1,114 @@
+//===- sp-translate.cpp - imports models as MLIR programs -----------------===//
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "sp/IO/AtomicFile.h"
+#include "sp/Import/HuggingFace.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace sp;
+
+static cl::OptionCategory category("sp-translate options");
+
+static cl::opt<std::string>
+    importHF("import-hf", cl::cat(category),
+             cl::desc("Hugging Face configuration: a folder with config.json, "
+                      "the file itself, or - for standard input"),
+             cl::value_desc("DIR|config.json"));
+static cl::opt<int64_t> batchSize("batch-size", cl::cat(category),
+                                  cl::desc("rows of a batch (default 1)"),
+                                  cl::init(1));
+static cl::opt<int64_t> seqLen("seq-len", cl::cat(category),
+                               cl::desc("tokens of a row"), cl::init(0));
+static cl::opt<DType>
+    dtype("dtype", cl::cat(category),
+          cl::desc("type of parameters and activations (default f32)"),
+          cl::values(clEnumValN(DType::F32, "f32", "single precision"),
+                     clEnumValN(DType::BF16, "bf16", "brain float"),
+                     clEnumValN(DType::F64, "f64", "double precision")),
+          cl::init(DType::F32));
+static cl::list<std::string>
+    outputs("outputs", cl::cat(category), cl::CommaSeparated,
+            cl::desc("results of the program: loss, logits, hidden (every "
+                     "hidden state); default loss,logits"),
+            cl::value_desc("NAME,..."));
+static cl::opt<bool> debugInfo("locations", cl::cat(category),
+                               cl::desc("print each op's model module"));
+static cl::opt<std::string> output("o", cl::cat(category),
+                                   cl::desc("output file (default -)"),
+                                   cl::value_desc("model.mlir"), cl::init("-"));
+
+/// Exit codes: 1 the import failed, 2 bad usage.
+static int fail(const Twine &message, int code) {
+  WithColor::error(errs(), "sp-translate") << message << "\n";
+  return code;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  std::string usage;
+  raw_string_ostream errors(usage);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv,
+          "sp-translate: a model as an unsharded MLIR program\n\n"
+          "  sp-translate --import-hf configs/minimind3 --batch-size 2 "
+          "--seq-len 340 -o model.mlir\n",
+          &errors))
+    return fail(StringRef(usage).trim(), 2);
+
+  if (importHF.empty())
+    return fail("nothing to import; give --import-hf DIR|config.json", 2);
+  if (batchSize < 1)
+    return fail("--batch-size is " + Twine(batchSize) + ", must be at least 1",
+                2);
+  if (seqLen < 1)
+    return fail(seqLen.getNumOccurrences()
+                    ? "--seq-len is " + Twine(seqLen) + ", must be at least 1"
+                    : Twine("--seq-len is needed: the tokens of a row"),
+                2);
+  ProgramOptions options;
+  options.batchSize = batchSize;
+  options.seqLen = seqLen;
+  options.dtype = dtype;
+  if (outputs.getNumOccurrences()) {
+    options.loss = options.logits = false;
+    for (const std::string &name : outputs) {
+      if (name == "loss")
+        options.loss = true;
+      else if (name == "logits")
+        options.logits = true;
+      else if (name == "hidden")
+        options.hidden = true;
+      else
+        return fail("--outputs: unknown name `" + name +
+                        "`; known are loss, logits, hidden",
+                    2);
+    }
+  }
+
+  Expected<DecoderConfig> config = readHuggingFaceConfig(importHF);
+  if (!config)
+    return fail(toString(config.takeError()), 1);
+  mlir::MLIRContext context;
+  auto module = buildDecoderProgram(context, *config, options);
+  if (!module)
+    return fail(toString(module.takeError()), 1);
+
+  std::string text;
+  raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  if (debugInfo)
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  (*module)->print(os, flags);
+  if (output == "-") {
+    outs() << text;
+    return 0;
+  }
+  if (Error error = writeFileAtomically(output, text))
+    return fail(toString(std::move(error)), 1);
+  return 0;
+}
