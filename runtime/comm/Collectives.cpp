@@ -69,22 +69,20 @@ static int32_t runCollective(sp_context *context, int32_t axis,
 
 int32_t sp_all_reduce(sp_context *context, int32_t axis, int32_t dtype,
                       const void *src, void *dst, int64_t count) {
-  CollectiveDesc desc = {Collective::AllReduce, sp_dtype(dtype), 1, count, 1};
+  CollectiveDesc desc = {Collective::AllReduce, dtype, 1, count, 1};
   return runCollective(context, axis, desc, src, dst);
 }
 
 int32_t sp_reduce_scatter(sp_context *context, int32_t axis, int32_t dtype,
                           const void *src, void *dst, int64_t outer,
                           int64_t dim, int64_t inner) {
-  CollectiveDesc desc = {Collective::ReduceScatter, sp_dtype(dtype), outer, dim,
-                         inner};
+  CollectiveDesc desc = {Collective::ReduceScatter, dtype, outer, dim, inner};
   return runCollective(context, axis, desc, src, dst);
 }
 
 int32_t sp_all_gather(sp_context *context, int32_t axis, int32_t dtype,
                       const void *src, void *dst, int64_t outer, int64_t dim,
                       int64_t inner) {
-  CollectiveDesc desc = {Collective::AllGather, sp_dtype(dtype), outer, dim,
-                         inner};
+  CollectiveDesc desc = {Collective::AllGather, dtype, outer, dim, inner};
   return runCollective(context, axis, desc, src, dst);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace sp;
 
@@ -18,49 +19,91 @@ static uint64_t splitmix64(uint64_t value) {
 }
 
 namespace {
-constexpr int kLanes = 16;
+/// Counters at a time, and the elements that they serve.
+constexpr int kLanes = 8;
 constexpr int kBlock = 4 * kLanes;
+
+typedef uint64_t Words __attribute__((vector_size(8 * kLanes)));
+typedef uint32_t Quads __attribute__((vector_size(4 * kLanes)));
 
 struct Mask {
   uint64_t key;
-  /// Kept if a random word is not below it: 2^32 keeps nothing.
+  /// p * 2^32: an element is kept if its word is not below.
   uint64_t threshold;
+  /// Of what is kept.
+  double scale;
 };
 } // namespace
 
-/// The words of the elements [4 * first, 4 * first + kBlock) of a row.
-SP_ALWAYS_INLINE void drawBody(const uint32_t *row, uint32_t first,
-                               uint64_t key, uint32_t *words) {
-  uint32_t counter[4][kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    counter[0][i] = row[0];
-    counter[1][i] = row[1];
-    counter[2][i] = row[2];
-    counter[3][i] = first + i;
-  }
-  philox4x32(counter, uint32_t(key), uint32_t(key >> 32));
-  for (int i = 0; i < kLanes; ++i)
-    for (int word = 0; word < 4; ++word)
-      words[4 * i + word] = counter[word][i];
+/// Which of the elements [4 * first, 4 * first + kBlock) of a row are kept, as
+/// 0 or 1.
+SP_ALWAYS_INLINE void draw(const Mask &mask, const uint64_t *row,
+                           uint64_t first, uint8_t *kept) {
+  const Words lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  Words counter[4] = {Words{} + row[0], Words{} + row[1], Words{} + row[2],
+                      lanes + first};
+  philox4x32(counter, mask.key);
+  // Word w's bit goes to byte w of an element's four: one store for four.
+  Words bits = {};
+  for (int word = 0; word < 4; ++word)
+    bits |=
+        (Words)(counter[word] >= mask.threshold) & (uint64_t(1) << 8 * word);
+  Quads quads = __builtin_convertvector(bits, Quads);
+  std::memcpy(kept, &quads, sizeof(quads));
 }
-SP_MULTIVERSION(void, draw,
-                (const uint32_t *row, uint32_t first, uint64_t key,
-                 uint32_t *words),
-                (row, first, key, words))
+
+SP_ALWAYS_INLINE float scaleValue(float value, double by) {
+  return value * float(by);
+}
+SP_ALWAYS_INLINE double scaleValue(double value, double by) {
+  return value * by;
+}
+SP_ALWAYS_INLINE BFloat16 scaleValue(BFloat16 value, double by) {
+  return toBFloat16(toFloat(value) * float(by));
+}
 
 /// `count` elements of the row, from coordinate `begin` of its last dimension.
-template <typename T, typename Scale>
-static void dropRow(const Mask &mask, const uint32_t *row, int64_t begin,
-                    int64_t count, const T *src, T *dst, Scale scale) {
-  uint32_t words[kBlock];
+template <typename T>
+SP_ALWAYS_INLINE void dropRowBody(const Mask &mask, const uint64_t *row,
+                                  int64_t begin, int64_t count,
+                                  const T *__restrict src, T *__restrict dst) {
+  uint8_t kept[kBlock];
   for (int64_t done = 0; done < count;) {
     int64_t at = begin + done, first = at / 4, skip = at % 4;
     int64_t size = std::min(count - done, kBlock - skip);
-    draw(row, first, mask.key, words);
-    for (int64_t i = 0; i < size; ++i)
-      dst[done + i] =
-          words[skip + i] >= mask.threshold ? scale(src[done + i]) : T{};
+    draw(mask, row, first, kept);
+    for (int64_t i = 0; i < size; ++i) {
+      T scaled = scaleValue(src[done + i], mask.scale);
+      dst[done + i] = kept[skip + i] ? scaled : T{};
+    }
     done += size;
+  }
+}
+
+#define SP_DROP_ROW(T)                                                         \
+  SP_MULTIVERSION(void, dropRow,                                               \
+                  (const Mask &mask, const uint64_t *row, int64_t begin,       \
+                   int64_t count, const T *src, T *dst),                       \
+                  (mask, row, begin, count, src, dst))
+SP_DROP_ROW(float)
+SP_DROP_ROW(double)
+SP_DROP_ROW(BFloat16)
+
+/// The rows [begin, end) of `origin` and `shape`, each of shape[3] elements.
+template <typename T>
+static void dropRows(const Mask &mask, const int64_t *shape,
+                     const int64_t *origin, int64_t begin, int64_t end,
+                     const void *src, void *dst) {
+  int64_t length = shape[3];
+  T *to = static_cast<T *>(dst);
+  for (int64_t i = begin; i < end; ++i) {
+    uint64_t row[3] = {
+        uint64_t(origin[0] + i / (shape[1] * shape[2])),
+        uint64_t(origin[1] + i / shape[2] % shape[1]),
+        uint64_t(origin[2] + i % shape[2]),
+    };
+    dropRow(mask, row, origin[3], length,
+            static_cast<const T *>(src) + i * length, to + i * length);
   }
 }
 
@@ -90,35 +133,16 @@ void sp_dropout(sp_context *context, int32_t dtype, const void *src, void *dst,
     uint64_t key = splitmix64(context->seed);
     key = splitmix64(key + context->step);
     key = splitmix64(key + uint64_t(op_id));
-    Mask mask = {key, uint64_t(std::llround(std::ldexp(p, 32)))};
-    double scale = 1 / (1 - p);
-
-    int64_t numRows = shape[0] * shape[1] * shape[2], length = shape[3];
+    Mask mask = {key, uint64_t(std::llround(std::ldexp(p, 32))), 1 / (1 - p)};
     auto drop = [&](int64_t begin, int64_t end, int64_t) {
-      for (int64_t i = begin; i < end; ++i) {
-        uint32_t row[3] = {
-            uint32_t(origin[0] + i / (shape[1] * shape[2])),
-            uint32_t(origin[1] + i / shape[2] % shape[1]),
-            uint32_t(origin[2] + i % shape[2]),
-        };
-        auto run = [&](auto *from, auto *to, auto scaled) {
-          dropRow(mask, row, origin[3], length, from + i * length,
-                  to + i * length, scaled);
-        };
-        if (dtype == SP_F32)
-          run(static_cast<const float *>(src), static_cast<float *>(dst),
-              [by = float(scale)](float value) { return value * by; });
-        else if (dtype == SP_F64)
-          run(static_cast<const double *>(src), static_cast<double *>(dst),
-              [by = scale](double value) { return value * by; });
-        else
-          run(static_cast<const BFloat16 *>(src), static_cast<BFloat16 *>(dst),
-              [by = float(scale)](BFloat16 value) {
-                return toBFloat16(toFloat(value) * by);
-              });
-      }
+      if (dtype == SP_F32)
+        dropRows<float>(mask, shape, origin, begin, end, src, dst);
+      else if (dtype == SP_F64)
+        dropRows<double>(mask, shape, origin, begin, end, src, dst);
+      else
+        dropRows<BFloat16>(mask, shape, origin, begin, end, src, dst);
     };
-    context->parallelFor(numRows, drop);
+    context->parallelFor(shape[0] * shape[1] * shape[2], drop);
     return 0;
   });
 }

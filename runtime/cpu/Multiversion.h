@@ -11,7 +11,7 @@
 #define SP_ALWAYS_INLINE inline __attribute__((always_inline))
 
 /// Defines `static result name parameters`, which calls `nameBody arguments`;
-/// the body and what it calls are SP_ALWAYS_INLINE.
+/// the body and what it calls are SP_ALWAYS_INLINE. Names may be overloaded.
 #if defined(__x86_64__)
 #define SP_MULTIVERSION(result, name, parameters, arguments)                   \
   static result name##Base parameters { return name##Body arguments; }         \
@@ -24,10 +24,11 @@
     return name##Body arguments;                                               \
   }                                                                            \
   static result name parameters {                                              \
-    static result(*const best) parameters =                                    \
-        __builtin_cpu_supports("x86-64-v4")   ? name##V4                       \
-        : __builtin_cpu_supports("x86-64-v3") ? name##V3                       \
-                                              : name##Base;                    \
+    using Version = result(*) parameters;                                      \
+    static const Version best =                                                \
+        __builtin_cpu_supports("x86-64-v4")   ? Version(name##V4)              \
+        : __builtin_cpu_supports("x86-64-v3") ? Version(name##V3)              \
+                                              : Version(name##Base);           \
     return best arguments;                                                     \
   }
 #else

@@ -2,6 +2,7 @@
 
 #include "OrderedSum.h"
 #include "BFloat16.h"
+#include "Multiversion.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +12,7 @@ using namespace sp;
 /// The running sums stay in the cache while the sources pass by.
 static constexpr int64_t kBlock = 2048;
 
-/// In the type itself. Two sources at a time, so that the sum of two is one
-/// pass; the order is the same.
+/// In the type itself; the sum of two is one pass.
 template <typename T>
 static void sumBlock(const std::vector<const char *> &sources, int64_t offset,
                      char *dst, int64_t count) {
@@ -34,21 +34,34 @@ static void sumBlock(const std::vector<const char *> &sources, int64_t offset,
   }
 }
 
+SP_ALWAYS_INLINE void addBFloat16Body(const BFloat16 *in, float *sums,
+                                      int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sums[i] += toFloat(in[i]);
+}
+SP_MULTIVERSION(void, addBFloat16,
+                (const BFloat16 *in, float *sums, int64_t count),
+                (in, sums, count))
+
+SP_ALWAYS_INLINE void roundSumsBody(const float *sums, BFloat16 *out,
+                                    int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = toBFloat16(sums[i]);
+}
+SP_MULTIVERSION(void, roundSums,
+                (const float *sums, BFloat16 *out, int64_t count),
+                (sums, out, count))
+
 template <>
 void sumBlock<BFloat16>(const std::vector<const char *> &sources,
                         int64_t offset, char *dst, int64_t count) {
   float sums[kBlock];
-  auto *first = reinterpret_cast<const BFloat16 *>(sources[0] + offset);
-  for (int64_t i = 0; i < count; ++i)
-    sums[i] = toFloat(first[i]);
-  for (size_t next = 1; next < sources.size(); ++next) {
-    auto *in = reinterpret_cast<const BFloat16 *>(sources[next] + offset);
-    for (int64_t i = 0; i < count; ++i)
-      sums[i] += toFloat(in[i]);
-  }
-  auto *out = reinterpret_cast<BFloat16 *>(dst + offset);
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = toBFloat16(sums[i]);
+  // Not +0, which would lose the sign of a sum of -0.
+  std::fill(sums, sums + count, -0.0f);
+  for (const char *source : sources)
+    addBFloat16(reinterpret_cast<const BFloat16 *>(source + offset), sums,
+                count);
+  roundSums(sums, reinterpret_cast<BFloat16 *>(dst + offset), count);
 }
 
 template <typename T>
@@ -59,7 +72,7 @@ static void sumAll(const std::vector<const char *> &sources, char *dst,
                 std::min(kBlock, count - begin));
 }
 
-void sp::sumInOrder(sp_dtype dtype, const std::vector<const char *> &sources,
+void sp::sumInOrder(int32_t dtype, const std::vector<const char *> &sources,
                     char *dst, int64_t count) {
   switch (dtype) {
   case SP_F32:

@@ -11,7 +11,7 @@ namespace sp {
 
 /// dst[i] = sources[0][i] + sources[1][i] + ..., in this order for every i,
 /// whatever `count` is: bf16 is summed in f32 and rounded once, i64 wraps.
-void sumInOrder(sp_dtype dtype, const std::vector<const char *> &sources,
+void sumInOrder(int32_t dtype, const std::vector<const char *> &sources,
                 char *dst, int64_t count);
 
 } // namespace sp

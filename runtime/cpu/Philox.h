@@ -14,22 +14,21 @@
 
 namespace sp {
 
-/// Replaces N counters of four words, given word by word, by random words.
-template <int N>
-SP_ALWAYS_INLINE void philox4x32(uint32_t (&counter)[4][N], uint32_t key0,
-                                 uint32_t key1) {
+/// Replaces a counter by four random words. `Word` is uint64_t, or a vector of
+/// them for as many counters; each holds 32 bits.
+template <typename Word>
+SP_ALWAYS_INLINE void philox4x32(Word (&counter)[4], uint64_t key) {
+  const uint64_t low = 0xFFFFFFFF;
+  uint64_t key0 = key & low, key1 = key >> 32;
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < N; ++i) {
-      uint64_t product0 = uint64_t(0xD2511F53) * counter[0][i];
-      uint64_t product1 = uint64_t(0xCD9E8D57) * counter[2][i];
-      uint32_t word1 = counter[1][i], word3 = counter[3][i];
-      counter[0][i] = uint32_t(product1 >> 32) ^ word1 ^ key0;
-      counter[1][i] = uint32_t(product1);
-      counter[2][i] = uint32_t(product0 >> 32) ^ word3 ^ key1;
-      counter[3][i] = uint32_t(product0);
-    }
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
+    Word product0 = counter[0] * uint64_t(0xD2511F53);
+    Word product1 = counter[2] * uint64_t(0xCD9E8D57);
+    counter[0] = (product1 >> 32) ^ counter[1] ^ key0;
+    counter[1] = product1 & low;
+    counter[2] = (product0 >> 32) ^ counter[3] ^ key1;
+    counter[3] = product0 & low;
+    key0 = (key0 + 0x9E3779B9) & low;
+    key1 = (key1 + 0xBB67AE85) & low;
   }
 }
 

@@ -20,7 +20,7 @@ const char *getCollectiveName(Collective kind);
 /// is [1, n, 1]; its `dim` need not be a multiple of the group's size.
 struct CollectiveDesc {
   Collective kind;
-  sp_dtype dtype;
+  int32_t dtype; ///< An sp_dtype.
   int64_t outer, dim, inner;
 
   /// Of the full tensor.
