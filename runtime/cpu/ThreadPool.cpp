@@ -10,11 +10,18 @@ using namespace sp;
 
 ThreadPool::ThreadPool(int64_t numThreads, int spinCount)
     : spinCount(spinCount) {
-  for (int64_t thread = 1; thread < numThreads; ++thread)
-    workers.emplace_back([this, thread] { work(thread); });
+  try {
+    for (int64_t thread = 1; thread < numThreads; ++thread)
+      workers.emplace_back([this, thread] { work(thread); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     stopping = true;

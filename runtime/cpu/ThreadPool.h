@@ -26,6 +26,7 @@ public:
 
 private:
   void work(int64_t thread);
+  void stop();
   void call(int64_t thread);
 
   const int spinCount;

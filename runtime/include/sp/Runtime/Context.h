@@ -1,6 +1,7 @@
 //===- Context.h - ranks, and how to run them -------------------*- C++ -*-===//
 //
-// Nothing here throws, and everything can be used without exceptions or RTTI.
+// Worlds are made and run without exceptions or RTTI; what parallelFor and
+// Scratch throw, the runtime's functions turn into errors of the context.
 //
 //===----------------------------------------------------------------------===//
 
