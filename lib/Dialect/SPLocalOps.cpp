@@ -56,41 +56,57 @@ LogicalResult LocalZeroPadOp::verify() {
                     getDim(), "C1");
 }
 
+/// The least and greatest value of `expr` for rows and columns of the kernel, by
+/// interval arithmetic: none if it is not made of sums, products, and divisions by
+/// positive constants.
+static std::optional<std::pair<int64_t, int64_t>> getRange(AffineExpr expr,
+                                                           RowKernelOp op) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return std::pair(int64_t(0), static_cast<int64_t>(dim.getPosition() == 0
+                                                          ? op.getRows()
+                                                          : op.getCols()) -
+                                     1);
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return std::pair(constant.getValue(), constant.getValue());
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  auto lhs = getRange(binary.getLHS(), op), rhs = getRange(binary.getRHS(), op);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return std::pair(lhs->first + rhs->first, lhs->second + rhs->second);
+  int64_t constant = rhs->first;
+  if (constant != rhs->second)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Mul) {
+    auto bounds = std::minmax(lhs->first * constant, lhs->second * constant);
+    return std::pair(bounds.first, bounds.second);
+  }
+  if (constant < 1 || lhs->first < 0)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return std::pair(lhs->first / constant, lhs->second / constant);
+  if (expr.getKind() == AffineExprKind::Mod)
+    return std::pair(int64_t(0), std::min(lhs->second, constant - 1));
+  return std::nullopt;
+}
+
 /// Checks that `map` is (row, column) -> one offset, inside `type` for all rows
 /// and columns.
 static LogicalResult verifyMap(RowKernelOp op, AffineMap map,
                                RankedTensorType type, StringRef constraint) {
-  bool shaped = map.getNumDims() == 2 && map.getNumSymbols() == 0 &&
-                map.getNumResults() == 1;
-  // Sums, products and floor divisions grow (or fall) with row and column, so
-  // the corners bound every offset; with `mod` they would not.
-  if (shaped)
-    map.getResult(0).walk([&](AffineExpr expr) {
-      if (expr.getKind() == AffineExprKind::Mod)
-        shaped = false;
-    });
-  if (!shaped)
+  if (map.getNumDims() != 2 || map.getNumSymbols() != 0 ||
+      map.getNumResults() != 1)
     return op.emitOpError("map ")
-           << AffineMapAttr::get(map)
-           << " must be (row, column) -> (offset), without mod (" << constraint
-           << ")";
-  MLIRContext *context = op.getContext();
-  auto at = [&](int64_t row, int64_t col) -> int64_t {
-    Type index = IndexType::get(context);
-    SmallVector<Attribute> folded;
-    if (failed(map.constantFold(
-            {IntegerAttr::get(index, row), IntegerAttr::get(index, col)},
-            folded)))
-      return -1;
-    return cast<IntegerAttr>(folded.front()).getInt();
-  };
-  for (int64_t row : {int64_t(0), static_cast<int64_t>(op.getRows()) - 1})
-    for (int64_t col : {int64_t(0), static_cast<int64_t>(op.getCols()) - 1})
-      if (int64_t offset = at(row, col);
-          offset < 0 || offset >= type.getNumElements())
-        return op.emitOpError("map ")
-               << AffineMapAttr::get(map) << " leaves " << type << " at row "
-               << row << ", column " << col << " (" << constraint << ")";
+           << AffineMapAttr::get(map) << " must be (row, column) -> (offset) ("
+           << constraint << ")";
+  auto range = getRange(map.getResult(0), op);
+  if (!range || range->first < 0 || range->second >= type.getNumElements())
+    return op.emitOpError("map ")
+           << AffineMapAttr::get(map) << " leaves " << type << " for "
+           << op.getRows() << " rows and " << op.getCols() << " columns ("
+           << constraint << ")";
   return success();
 }
 

@@ -11,9 +11,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "sp/Conversion/Passes.h"
 #include "sp/Dialect/LayoutModels.h"
 #include "sp/Dialect/SPDialect.h"
 #include "sp/Transforms/Passes.h"
+#include "sp/Transforms/Pipelines.h"
 
 using namespace mlir;
 
@@ -28,5 +30,6 @@ void sp::registerAllDialects(DialectRegistry &registry) {
 
 void sp::registerAllPasses() {
   registerTransformsPasses();
+  registerConversionPasses();
   registerPipelines();
 }

@@ -69,6 +69,19 @@ def SP_LocalZeroPadOp : SP_LocalPartOp<"local_zero_pad"> {
   }];
 }
 
+def SP_CheckTargetsOp : SP_Op<"check_targets", [AllTypesMatch<["targets", "result"]>]> {
+  let summary = "fails at run time on a target that is no token";
+  let description = [{
+    Its result is its operand. A target that is neither in [0, `vocab`) nor
+    `ignore_index` is an error that names it. Not pure: it is never erased.
+  }];
+  let arguments = (ins SP_IndexTensor:$targets, I64Attr:$vocab, I64Attr:$ignore_index);
+  let results = (outs SP_IndexTensor:$result);
+  let assemblyFormat = [{
+    $targets `vocab` $vocab `ignore_index` $ignore_index attr-dict `:` type($targets)
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Row kernels
 //===----------------------------------------------------------------------===//

@@ -14,9 +14,6 @@ namespace sp {
 #define GEN_PASS_REGISTRATION
 #include "sp/Transforms/Passes.h.inc"
 
-/// Registers `--sp-parallelize` and the other pipelines.
-void registerPipelines();
-
 } // namespace sp
 
 #endif // SP_TRANSFORMS_PASSES_H

@@ -32,6 +32,9 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
 void buildParallelizePipeline(mlir::OpPassManager &pm,
                               const ParallelizeOptions &options);
 
+/// Registers `--sp-parallelize`.
+void registerPipelines();
+
 } // namespace sp
 
 #endif // SP_TRANSFORMS_PIPELINES_H

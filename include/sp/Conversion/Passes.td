@@ -1,0 +1,73 @@
+#ifndef SP_CONVERSION_PASSES_TD
+#define SP_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SPFormRowKernels : Pass<"sp-form-row-kernels", "::mlir::func::FuncOp"> {
+  let summary = "token-local ops become row kernels";
+  let description = [{
+    Every op whose rows can be computed on their own becomes an `sp.row_kernel`:
+    `sp.rms_norm`, `sp.bias_add` (and the bias of `sp.linear`), `sp.scale`,
+    `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, elementwise `arith` and `math` on
+    tensors, elementwise `linalg`, fills and splat constants. Splat constants go into
+    the bodies as scalars. bf16 is computed in f32 and rounded when stored.
+
+    `sp.cross_entropy` needs valid targets, so `sp.check_targets` precedes it.
+
+    Constraints:
+    - (C1) tensors are local: run `sp-localize` first.
+    - (C2) linalg ops are elementwise: all loops are parallel and the body is scalar.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::sp::SPDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "row kernels formed">];
+}
+
+def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
+  let summary = "gives every value its place in one arena per rank";
+  let description = [{
+    Values live from their op to their last use in the order of the block. Each gets
+    an offset in one arena, aligned to a cache line; space is used again as soon as
+    a value is dead. Reshapes and `sp.check_targets` share their operand's buffer,
+    constants have none. A row kernel without reductions writes over an input that
+    dies there, if it reads and writes it densely in row-major order.
+
+    Results: `sp.offsets` on the ops; on the function `sp.arena_bytes`, the size of
+    the arena, and `sp.activation_bytes`, the sum of all values' sizes, which is what
+    they would take without reuse.
+
+    Constraints:
+    - (C1) the function is one block of ops without regions, other than row kernels.
+    - (C2) tensors are local (no layout), static, and of f32, f64, bf16 or i64.
+  }];
+  let statistics = [
+    Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
+    Statistic<"liveBytes", "live-bytes",
+              "bytes of all values alive at a time, at most: no plan needs less">,
+    Statistic<"numInPlace", "in-place", "results that took over an input">,
+  ];
+}
+
+def ConvertSPToLLVM : Pass<"convert-sp-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "planned functions become calls of the runtime and of row kernels";
+  let description = [{
+    Each function becomes `NAME(context, arena, args, results) -> status` on pointers:
+    `args` and `results` are arrays with a pointer for each argument and result. Ops
+    become calls on places in the arena; a call's status that is not 0 is returned at
+    once. Row kernels become functions, equal ones the same function. The mesh, which
+    only numbers the axes, goes.
+
+    Constraints:
+    - (C1) functions are planned by `sp-plan-memory`, and so are single blocks on
+      local tensors.
+    - (C2) every op is one of a localised program; functions do not call others.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "row kernels emitted">,
+    Statistic<"numLaunches", "launches", "row kernels launched">,
+  ];
+}
+
+#endif // SP_CONVERSION_PASSES_TD

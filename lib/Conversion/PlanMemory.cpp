@@ -1,0 +1,264 @@
+//===- PlanMemory.cpp - one arena per rank, with static offsets -----------===//
+//
+// Values live from their op to their last use in the order of the block. A scan
+// in that order gives each a place in one arena: the smallest free range that
+// fits, or new bytes at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlannedFunction.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "sp/Conversion/Passes.h"
+#include "sp/Dialect/SPOps.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+#include <set>
+
+namespace sp {
+#define GEN_PASS_DEF_SPPLANMEMORY
+#include "sp/Conversion/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+
+/// The free ranges of an arena that grows at its end.
+class Arena {
+public:
+  int64_t allocate(int64_t size);
+  void free(int64_t offset, int64_t size);
+  int64_t getSize() const { return end; }
+
+private:
+  void insert(int64_t offset, int64_t size) {
+    byOffset.emplace(offset, size);
+    bySize.emplace(size, offset);
+  }
+  void erase(std::map<int64_t, int64_t>::iterator range) {
+    bySize.erase({range->second, range->first});
+    byOffset.erase(range);
+  }
+
+  /// The same ranges twice: offset -> size, and (size, offset).
+  std::map<int64_t, int64_t> byOffset;
+  std::set<std::pair<int64_t, int64_t>> bySize;
+  int64_t end = 0;
+};
+
+} // namespace
+
+int64_t Arena::allocate(int64_t size) {
+  auto best = bySize.lower_bound({size, 0});
+  if (best != bySize.end()) {
+    auto [room, offset] = *best;
+    erase(byOffset.find(offset));
+    if (room > size)
+      insert(offset + size, room - size);
+    return offset;
+  }
+  // Nothing fits: grow, from a free range that touches the end if there is one.
+  int64_t offset = end;
+  if (!byOffset.empty()) {
+    auto last = std::prev(byOffset.end());
+    if (last->first + last->second == end) {
+      offset = last->first;
+      erase(last);
+    }
+  }
+  end = offset + size;
+  return offset;
+}
+
+void Arena::free(int64_t offset, int64_t size) {
+  auto next = byOffset.lower_bound(offset);
+  if (next != byOffset.end() && next->first == offset + size) {
+    size += next->second;
+    auto merged = next++;
+    erase(merged);
+  }
+  if (next != byOffset.begin()) {
+    auto previous = std::prev(next);
+    if (previous->first + previous->second == offset) {
+      offset = previous->first;
+      size += previous->second;
+      erase(previous);
+    }
+  }
+  insert(offset, size);
+}
+
+/// C1, C2: what the scan below relies on.
+static LogicalResult verifyPlannable(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("has ")
+           << function.getBody().getBlocks().size()
+           << " blocks; memory is planned for one (C1)";
+  for (Operation &op : function.getBody().front()) {
+    if (op.getNumRegions() != 0 && !isa<RowKernelOp>(op))
+      return op.emitOpError("has a region; memory is planned for straight-line "
+                            "code (C1)");
+    for (Type type : op.getResultTypes())
+      if (failed(verifyLocalType(&op, type)))
+        return failure();
+  }
+  for (Type type : function.getArgumentTypes())
+    if (failed(verifyLocalType(function, type)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// One function
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Planner {
+public:
+  explicit Planner(func::FuncOp function) : function(function) {}
+
+  void plan();
+
+  Arena arena;
+  /// All values' bytes, and the most that was alive at a time.
+  int64_t activationBytes = 0, peakLiveBytes = 0;
+  int64_t numInPlace = 0;
+
+private:
+  struct Buffer {
+    int64_t offset, size;
+  };
+
+  /// The value whose buffer `value` lives in.
+  Value getRoot(Value value) const {
+    auto it = rootOf.find(value);
+    return it == rootOf.end() ? value : it->second;
+  }
+  void findLastUses();
+  void place(OpResult result);
+  void release(Value root);
+  Value findInPlaceInput(OpResult result);
+
+  func::FuncOp function;
+  llvm::DenseMap<Value, Value> rootOf;
+  /// Of a root: the last op that reads its buffer, under any name.
+  llvm::DenseMap<Value, Operation *> lastUse;
+  /// The buffers that hold a value at the current op.
+  llvm::DenseMap<Value, Buffer> live;
+  int64_t liveBytes = 0;
+};
+
+} // namespace
+
+void Planner::findLastUses() {
+  for (Operation &op : function.getBody().front()) {
+    for (Value operand : op.getOperands())
+      lastUse[getRoot(operand)] = &op;
+    if (Value source = getAliasedOperand(&op))
+      rootOf[op.getResult(0)] = getRoot(source);
+  }
+}
+
+/// The dead input of a row kernel whose buffer `result` may take over: the
+/// kernel reads it and writes the result densely, element after element.
+Value Planner::findInPlaceInput(OpResult result) {
+  auto kernel = dyn_cast<RowKernelOp>(result.getOwner());
+  // A reduction reads its row again after the first pass over it.
+  if (!kernel || !kernel.getBody().getOps<RowReduceOp>().empty())
+    return {};
+  AffineExpr row, column;
+  bindDims(kernel.getContext(), row, column);
+  auto dense =
+      AffineMapAttr::get(AffineMap::get(2, 0, row * kernel.getCols() + column));
+
+  int64_t number = result.getResultNumber();
+  for (auto [map, target] :
+       llvm::zip(kernel.getOutputMaps(), kernel.getOutputResults()))
+    if (target == number && map != dense)
+      return {};
+  for (auto [input, map] :
+       llvm::zip(kernel.getInputs(), kernel.getInputMaps())) {
+    Value root = getRoot(input);
+    auto reads = llvm::count_if(kernel.getInputs(), [&](Value other) {
+      return getRoot(other) == root;
+    });
+    if (map == dense && reads == 1 && live.contains(root) &&
+        lastUse.lookup(root) == kernel &&
+        getByteSize(input.getType()) == getByteSize(result.getType()))
+      return root;
+  }
+  return {};
+}
+
+void Planner::place(OpResult result) {
+  int64_t bytes = getByteSize(result.getType());
+  activationBytes += bytes;
+  if (Value input = findInPlaceInput(result)) {
+    Buffer buffer = live.lookup(input);
+    live.erase(input);
+    live[result] = buffer;
+    ++numInPlace;
+    return;
+  }
+  int64_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment);
+  live[result] = {arena.allocate(size), size};
+  liveBytes += size;
+  peakLiveBytes = std::max(peakLiveBytes, liveBytes);
+}
+
+void Planner::release(Value root) {
+  auto it = live.find(root);
+  if (it == live.end())
+    return;
+  arena.free(it->second.offset, it->second.size);
+  liveBytes -= it->second.size;
+  live.erase(it);
+}
+
+void Planner::plan() {
+  findLastUses();
+  Builder builder(function.getContext());
+  for (Operation &op : function.getBody().front()) {
+    if (ownsResultBuffers(&op)) {
+      SmallVector<int64_t> offsets;
+      for (OpResult result : op.getResults()) {
+        place(result);
+        offsets.push_back(live.lookup(result).offset);
+      }
+      op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(offsets));
+    }
+    // Operands die after the results were placed: no op overwrites what it
+    // still reads, but for the in-place kernels above.
+    for (Value operand : op.getOperands())
+      if (Value root = getRoot(operand); lastUse.lookup(root) == &op)
+        release(root);
+    for (OpResult result : op.getResults())
+      if (!lastUse.contains(result))
+        release(result);
+  }
+  function->setAttr(kArenaBytesAttr,
+                    builder.getI64IntegerAttr(arena.getSize()));
+  function->setAttr(kActivationBytesAttr,
+                    builder.getI64IntegerAttr(activationBytes));
+}
+
+namespace {
+struct PlanMemory : sp::impl::SPPlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isDeclaration())
+      return;
+    if (failed(verifyPlannable(function)))
+      return signalPassFailure();
+    Planner planner(function);
+    planner.plan();
+    arenaBytes += planner.arena.getSize();
+    liveBytes += planner.peakLiveBytes;
+    numInPlace += planner.numInPlace;
+  }
+};
+} // namespace
