@@ -163,12 +163,12 @@ void Planner::findLastUses() {
   }
 }
 
-/// The dead input of a row kernel whose buffer `result` may take over: the
-/// kernel reads it and writes the result densely, element after element.
+/// The dead input of a row kernel whose buffer `result` may take over, element by
+/// element: kernels store in their last pass over a row, and in each of its steps
+/// after the loads.
 Value Planner::findInPlaceInput(OpResult result) {
   auto kernel = dyn_cast<RowKernelOp>(result.getOwner());
-  // A reduction reads its row again after the first pass over it.
-  if (!kernel || !kernel.getBody().getOps<RowReduceOp>().empty())
+  if (!kernel)
     return {};
   AffineExpr row, column;
   bindDims(kernel.getContext(), row, column);
