@@ -1,0 +1,54 @@
+//===- Program.h - what a program exchanges with files ----------*- C++ -*-===//
+
+#ifndef SP_EXECUTION_PROGRAM_H
+#define SP_EXECUTION_PROGRAM_H
+
+#include "sp/IO/Safetensors.h"
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace sp {
+
+/// An argument or result of a program: its name and shape in files, and the
+/// part of it that one rank holds.
+struct ProgramTensor {
+  enum class Role { Input, Parameter, Result };
+
+  Role role;
+  std::string name;
+  DType dtype;
+  Shape globalShape, localShape;
+  /// The mesh axis that shards each dimension; -1 if none does.
+  llvm::SmallVector<int64_t, 4> shardAxes;
+
+  bool isSharded() const;
+  int64_t localBytes() const;
+  int64_t globalBytes() const;
+};
+
+/// The entry function of a localised and planned module.
+struct Program {
+  std::string entry;
+  std::vector<std::string> meshAxes;
+  std::vector<int64_t> meshSizes;
+  std::vector<ProgramTensor> arguments, results;
+  int64_t arenaBytes = 0;
+  int64_t activationBytes = 0;
+
+  /// `entry` empty: the only public function with `sp` names on its arguments
+  /// or results.
+  static llvm::Expected<Program> describe(mlir::ModuleOp module,
+                                          llvm::StringRef entry);
+
+  /// 1 without a mesh.
+  int64_t numRanks() const;
+
+  /// Where `rank`'s part of `tensor` begins.
+  Shape getOffsets(const ProgramTensor &tensor, int64_t rank) const;
+};
+
+} // namespace sp
+
+#endif // SP_EXECUTION_PROGRAM_H

@@ -1,0 +1,199 @@
+//===- Program.cpp - what a program exchanges with files ------------------===//
+
+#include "sp/Execution/Program.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "sp/Conversion/Passes.h"
+#include "sp/Dialect/SPOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace sp;
+using llvm::createStringError;
+using llvm::Expected;
+using llvm::formatv;
+
+bool ProgramTensor::isSharded() const {
+  return llvm::any_of(shardAxes, [](int64_t axis) { return axis >= 0; });
+}
+
+static int64_t countBytes(ArrayRef<int64_t> shape, DType dtype) {
+  return llvm::product_of(shape) * byteSize(dtype);
+}
+
+int64_t ProgramTensor::localBytes() const {
+  return countBytes(localShape, dtype);
+}
+
+int64_t ProgramTensor::globalBytes() const {
+  return countBytes(globalShape, dtype);
+}
+
+int64_t Program::numRanks() const { return llvm::product_of(meshSizes); }
+
+Shape Program::getOffsets(const ProgramTensor &tensor, int64_t rank) const {
+  // Ranks are numbered row-major over the mesh.
+  SmallVector<int64_t, 4> coordinates(meshSizes.size());
+  for (int64_t axis = meshSizes.size(); axis-- > 0; rank /= meshSizes[axis])
+    coordinates[axis] = rank % meshSizes[axis];
+  Shape offsets;
+  for (auto [axis, extent] : llvm::zip(tensor.shardAxes, tensor.localShape))
+    offsets.push_back(axis < 0 ? 0 : coordinates[axis] * extent);
+  return offsets;
+}
+
+//===----------------------------------------------------------------------===//
+// From a module
+//===----------------------------------------------------------------------===//
+
+static bool isNamed(func::FuncOp function) {
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (function.getArgAttr(i, kInputAttr) ||
+        function.getArgAttr(i, kParamAttr))
+      return true;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    if (function.getResultAttr(i, kResultAttr))
+      return true;
+  return false;
+}
+
+static Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  if (!name.empty()) {
+    auto function = module.lookupSymbol<func::FuncOp>(name);
+    if (!function || function.isDeclaration())
+      return createStringError("the program has no function `" + name + "`");
+    return function;
+  }
+  SmallVector<func::FuncOp> candidates;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isDeclaration() && isNamed(function))
+      candidates.push_back(function);
+  if (candidates.size() == 1)
+    return candidates.front();
+  if (candidates.empty())
+    return createStringError(
+        "the program has no public function with `sp.input`, `sp.param` or "
+        "`sp.result` attributes");
+  auto names = llvm::map_range(candidates, [](func::FuncOp function) {
+    return "`" + function.getName().str() + "`";
+  });
+  return createStringError("the program has several entry functions (" +
+                           llvm::join(names, ", ") +
+                           "); choose one with --entry");
+}
+
+static std::optional<DType> getDType(Type element) {
+  if (element.isF64())
+    return DType::F64;
+  if (element.isF32())
+    return DType::F32;
+  if (element.isBF16())
+    return DType::BF16;
+  if (element.isInteger(64))
+    return DType::I64;
+  return std::nullopt;
+}
+
+/// `what` names the argument or result in messages.
+static Expected<ProgramTensor> describeTensor(Type type, LayoutAttr layout,
+                                              const Program &program,
+                                              const std::string &what) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<DType> dtype =
+      tensor ? getDType(tensor.getElementType()) : std::nullopt;
+  if (!dtype || !tensor.hasStaticShape())
+    return createStringError(
+        what + " is not a tensor of static shape and type f32, f64, bf16 or "
+               "i64");
+  ProgramTensor result;
+  result.dtype = *dtype;
+  result.localShape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  result.globalShape = result.localShape;
+  result.shardAxes.assign(tensor.getRank(), -1);
+  if (!layout)
+    return result;
+  for (const AxisEntry &entry : layout.getEntries()) {
+    auto axis = llvm::find(program.meshAxes, entry.axis.getValue());
+    if (axis == program.meshAxes.end())
+      return createStringError(what + " has a layout along `" +
+                               entry.axis.getValue() +
+                               "`, which is not an axis of the mesh");
+    if (!entry.layout.isShard() || entry.layout.dim >= tensor.getRank())
+      return createStringError(what + " is " + entry.layout.str() + " along `" +
+                               entry.axis.getValue() +
+                               "`, must be invariant or sharded");
+    int64_t number = axis - program.meshAxes.begin();
+    result.shardAxes[entry.layout.dim] = number;
+    result.globalShape[entry.layout.dim] *= program.meshSizes[number];
+  }
+  return result;
+}
+
+Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
+  Expected<func::FuncOp> found = findEntry(module, entry);
+  if (!found)
+    return found.takeError();
+  func::FuncOp function = *found;
+
+  Program program;
+  program.entry = function.getName().str();
+  if (MeshOp mesh = MeshOp::lookup(module))
+    for (StringAttr axis : mesh.getAxes()) {
+      program.meshAxes.push_back(axis.str());
+      program.meshSizes.push_back(mesh.getAxisSize(axis));
+    }
+
+  llvm::StringSet<> names;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+    std::string what = formatv("argument #{0}", i);
+    auto input = function.getArgAttrOfType<StringAttr>(i, kInputAttr);
+    auto param = function.getArgAttrOfType<StringAttr>(i, kParamAttr);
+    if (!input == !param)
+      return createStringError(what + " of `" + program.entry +
+                               "` needs one of `sp.input` and `sp.param`");
+    Expected<ProgramTensor> tensor = describeTensor(
+        function.getArgument(i).getType(),
+        function.getArgAttrOfType<LayoutAttr>(i, kLayoutAttr), program, what);
+    if (!tensor)
+      return tensor.takeError();
+    tensor->role =
+        input ? ProgramTensor::Role::Input : ProgramTensor::Role::Parameter;
+    tensor->name = (input ? input : param).str();
+    if (!names.insert(tensor->name).second)
+      return createStringError("`" + program.entry +
+                               "` has two arguments named `" + tensor->name +
+                               "`");
+    program.arguments.push_back(std::move(*tensor));
+  }
+
+  names.clear();
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+    std::string what = formatv("result #{0}", i);
+    auto name = function.getResultAttrOfType<StringAttr>(i, kResultAttr);
+    if (!name)
+      return createStringError(what + " of `" + program.entry +
+                               "` needs an `sp.result`");
+    Expected<ProgramTensor> tensor =
+        describeTensor(function.getResultTypes()[i],
+                       function.getResultAttrOfType<LayoutAttr>(i, kLayoutAttr),
+                       program, what);
+    if (!tensor)
+      return tensor.takeError();
+    tensor->role = ProgramTensor::Role::Result;
+    tensor->name = name.str();
+    if (!names.insert(tensor->name).second)
+      return createStringError("`" + program.entry +
+                               "` has two results named `" + tensor->name +
+                               "`");
+    program.results.push_back(std::move(*tensor));
+  }
+
+  auto bytes = [&](StringRef name) {
+    auto attr = function->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  };
+  program.arenaBytes = bytes(kArenaBytesAttr);
+  program.activationBytes = bytes(kActivationBytesAttr);
+  return program;
+}
