@@ -1,0 +1,123 @@
+//===- Options.cpp - the command line of sp-run ---------------------------===//
+
+#include "Options.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace sp;
+
+char UsageError::ID;
+
+cl::SubCommand &sp::getForwardCommand() {
+  static cl::SubCommand command("forward",
+                                "runs a model's forward pass on a batch");
+  return command;
+}
+
+cl::SubCommand &sp::getExecCommand() {
+  static cl::SubCommand command("exec", "runs a program made by sp-opt");
+  return command;
+}
+
+cl::SubCommand &sp::getDoctorCommand() {
+  static cl::SubCommand command("doctor", "says what this machine offers");
+  return command;
+}
+
+#define RUN_COMMANDS cl::sub(getForwardCommand()), cl::sub(getExecCommand())
+
+static cl::opt<std::string> out("out", RUN_COMMANDS,
+                                cl::desc("file for the results"),
+                                cl::value_desc("out.safetensors"));
+static cl::opt<std::string> json("json", RUN_COMMANDS,
+                                 cl::desc("file for the measurements"),
+                                 cl::value_desc("file.json"));
+static cl::opt<std::string> device("device", RUN_COMMANDS,
+                                   cl::desc("cpu (default)"), cl::init("cpu"));
+static cl::opt<std::string>
+    comm("comm", RUN_COMMANDS, cl::desc("local (default)"), cl::init("local"));
+static cl::opt<std::string>
+    threadsPerRank("threads-per-rank", RUN_COMMANDS,
+                   cl::desc("threads of each rank (default 1)"),
+                   cl::value_desc("N"), cl::init("1"));
+static cl::opt<std::string>
+    randomWeights("random-weights", RUN_COMMANDS,
+                  cl::desc("initial values from a seed instead of a file"),
+                  cl::value_desc("SEED"));
+static cl::opt<std::string>
+    timeout("timeout", RUN_COMMANDS,
+            cl::desc("how long ranks wait for each other (default 60)"),
+            cl::value_desc("SECONDS"), cl::init("60"));
+static cl::opt<std::string>
+    repeat("repeat", RUN_COMMANDS,
+           cl::desc("run N times and report the median time (default 1)"),
+           cl::value_desc("N"), cl::init("1"));
+
+Expected<MeshSizes> sp::parseMesh(StringRef text) {
+  MeshSizes sizes;
+  SmallVector<StringRef> axes;
+  text.split(axes, ',');
+  llvm::SmallVector<StringRef> seen;
+  for (StringRef axis : axes) {
+    auto [name, value] = axis.split('=');
+    if (name != "tp")
+      return usageError("--mesh " + text + ": unknown axis `" + name +
+                        "`; the axes are: tp");
+    if (is_contained(seen, name))
+      return usageError("--mesh " + text + ": axis `" + name +
+                        "` is given twice");
+    seen.push_back(name);
+    int64_t size;
+    if (value.getAsInteger(10, size) || size < 1)
+      return usageError("--mesh " + text + ": the size of `" + name +
+                        "` must be a number of at least 1, not `" + value +
+                        "`");
+    sizes.tp = size;
+  }
+  return sizes;
+}
+
+static Expected<int64_t> parsePositive(StringRef option, StringRef text) {
+  int64_t value;
+  if (text.getAsInteger(10, value) || value < 1)
+    return usageError(option + " must be a number of at least 1, not `" + text +
+                      "`");
+  return value;
+}
+
+Expected<CommonOptions> sp::getCommonOptions() {
+  CommonOptions options;
+  options.out = out;
+  options.json = json;
+
+  if (device == "cuda")
+    return usageError("--device cuda: not available in this build");
+  if (device != "cpu")
+    return usageError("--device " + device + ": unknown device; use cpu");
+  if (comm == "mpi" || comm == "nccl")
+    return usageError("--comm " + comm + ": not available in this build");
+  if (comm != "local")
+    return usageError("--comm " + comm + ": unknown communicator; use local");
+
+  Expected<int64_t> threads =
+      parsePositive("--threads-per-rank", threadsPerRank);
+  if (!threads)
+    return threads.takeError();
+  options.run.threadsPerRank = *threads;
+  Expected<int64_t> runs = parsePositive("--repeat", repeat);
+  if (!runs)
+    return runs.takeError();
+  options.run.repeat = *runs;
+  if (!to_float(timeout.getValue(), options.run.timeoutSeconds) ||
+      !(options.run.timeoutSeconds > 0))
+    return usageError("--timeout must be a number of seconds above 0, not `" +
+                      timeout + "`");
+  if (randomWeights.getNumOccurrences()) {
+    uint64_t seed;
+    if (StringRef(randomWeights).getAsInteger(10, seed))
+      return usageError("--random-weights needs a number, not `" +
+                        randomWeights + "`");
+    options.randomWeights = seed;
+  }
+  return options;
+}

@@ -1,0 +1,126 @@
+//===- Report.cpp - what a run printed and wrote --------------------------===//
+
+#include "Report.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace sp;
+
+static constexpr StringLiteral kinds[] = {"all_reduce", "reduce_scatter",
+                                          "all_gather"};
+
+std::optional<double> Report::findLoss() const {
+  for (const TensorData &result : results) {
+    if (result.spec.name != "loss" || !result.spec.shape.empty() ||
+        !canConvert(result.spec.dtype, DType::F64))
+      continue;
+    double loss;
+    convertElements(result.spec.dtype, result.data, DType::F64, &loss, 1);
+    return loss;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Report::getTokensPerSecond() const {
+  if (!tokens || run.stepMilliseconds <= 0)
+    return std::nullopt;
+  return *tokens / (run.stepMilliseconds / 1000);
+}
+
+/// The type of the program's floating point arithmetic.
+static StringRef getDTypeName(const Program &program) {
+  for (const auto *tensors : {&program.arguments, &program.results})
+    for (const ProgramTensor &tensor : *tensors)
+      switch (tensor.dtype) {
+      case DType::F64:
+        return "f64";
+      case DType::F32:
+        return "f32";
+      case DType::BF16:
+        return "bf16";
+      default:
+        break;
+      }
+  return "none";
+}
+
+static std::string formatBytes(int64_t bytes) {
+  if (bytes < 1024)
+    return formatv("{0} B", bytes);
+  if (bytes < 1024 * 1024)
+    return formatv("{0:f1} KiB", bytes / 1024.0);
+  return formatv("{0:f1} MiB", bytes / (1024.0 * 1024.0));
+}
+
+void Report::print(raw_ostream &os) const {
+  const Program &program = compiled.getProgram();
+  auto line = [&](StringRef what) -> raw_ostream & {
+    return os << formatv("{0,-12} ", what);
+  };
+  line("ranks") << program.numRanks();
+  for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
+    os << " " << axis << "=" << size;
+  os << ", " << getDTypeName(program) << "\n";
+  if (std::optional<double> loss = findLoss())
+    line("loss") << formatv("{0}\n", format("%.9g", *loss));
+  line("time") << formatv("{0:f3} ms", run.stepMilliseconds);
+  if (std::optional<double> rate = getTokensPerSecond())
+    os << formatv(", {0:f0} tokens/s", *rate);
+  os << formatv(" (compiled in {0:f0} ms)\n",
+                compiled.getCompileMilliseconds());
+  line("collectives");
+  ListSeparator separator;
+  for (auto [kind, total] : zip(kinds, run.collectives))
+    if (total.count)
+      os << separator << total.count << " " << kind << " ("
+         << formatBytes(total.bytes) << ")";
+  os << (any_of(run.collectives,
+                [](const CollectiveTotal &total) { return total.count; })
+             ? " per rank\n"
+             : "none\n");
+  int64_t touched = 0;
+  for (int64_t bytes : run.arenaBytesTouched)
+    touched = std::max(touched, bytes);
+  line("memory") << formatBytes(program.arenaBytes)
+                 << " arena per rank planned, " << formatBytes(touched)
+                 << " touched; " << formatBytes(program.activationBytes)
+                 << " without reuse\n";
+}
+
+Error Report::writeJSON(StringRef path) const {
+  const Program &program = compiled.getProgram();
+  json::Object root;
+  if (std::optional<double> loss = findLoss()) {
+    // JSON has no NaN and no infinity.
+    if (std::isfinite(*loss))
+      root["loss"] = *loss;
+    else
+      root["loss"] = nullptr;
+  }
+  if (std::optional<double> rate = getTokensPerSecond())
+    root["tokens_per_second"] = *rate;
+  root["step_ms"] = run.stepMilliseconds;
+  root["compile_ms"] = compiled.getCompileMilliseconds();
+  json::Object collectives;
+  for (auto [kind, total] : zip(kinds, run.collectives))
+    collectives[kind] =
+        json::Object{{"count", total.count}, {"bytes", total.bytes}};
+  root["collectives"] = std::move(collectives);
+  root["arena_bytes"] =
+      json::Object{{"planned", program.arenaBytes},
+                   {"measured", json::Array(run.arenaBytesTouched)}};
+  root["activation_bytes"] = program.activationBytes;
+  json::Object mesh;
+  for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
+    mesh[axis] = size;
+  root["mesh"] = std::move(mesh);
+  root["dtype"] = getDTypeName(program);
+  if (sequenceParallel)
+    root["sequence_parallel"] = *sequenceParallel;
+  return writeFileAtomically(
+      path, formatv("{0:2}\n", json::Value(std::move(root))).str());
+}

@@ -1,0 +1,30 @@
+//===- Report.h - what a run printed and wrote ------------------*- C++ -*-===//
+
+#ifndef SP_TOOLS_SPRUN_REPORT_H
+#define SP_TOOLS_SPRUN_REPORT_H
+
+#include "sp/Execution/Session.h"
+
+namespace sp {
+
+/// A finished run, for people and for scripts.
+struct Report {
+  const CompiledProgram &compiled;
+  const RunReport &run;
+  llvm::ArrayRef<TensorData> results;
+  /// Tokens per run; none if the program has no `input_ids`.
+  std::optional<int64_t> tokens;
+  /// How the program was made, where this run made it.
+  std::optional<bool> sequenceParallel;
+
+  void print(llvm::raw_ostream &os) const;
+  llvm::Error writeJSON(llvm::StringRef path) const;
+
+private:
+  std::optional<double> findLoss() const;
+  std::optional<double> getTokensPerSecond() const;
+};
+
+} // namespace sp
+
+#endif // SP_TOOLS_SPRUN_REPORT_H
