@@ -163,9 +163,9 @@ void Planner::findLastUses() {
   }
 }
 
-/// The dead input of a row kernel whose buffer `result` may take over, element by
-/// element: kernels store in their last pass over a row, and in each of its steps
-/// after the loads.
+/// The dead input of a row kernel whose buffer `result` may take over, element
+/// by element: kernels store in their last pass over a row, and in each of its
+/// steps after the loads.
 Value Planner::findInPlaceInput(OpResult result) {
   auto kernel = dyn_cast<RowKernelOp>(result.getOwner());
   if (!kernel)

@@ -29,8 +29,8 @@ def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
     Values live from their op to their last use in the order of the block. Each gets
     an offset in one arena, aligned to a cache line; space is used again as soon as
     a value is dead. Reshapes and `sp.check_targets` share their operand's buffer,
-    constants have none. A row kernel without reductions writes over an input that
-    dies there, if it reads and writes it densely in row-major order.
+    constants have none. A row kernel writes over an input that dies there, if it
+    reads the one and writes the other densely in row-major order.
 
     Results: `sp.offsets` on the ops; on the function `sp.arena_bytes`, the size of
     the arena, and `sp.activation_bytes`, the sum of all values' sizes, which is what

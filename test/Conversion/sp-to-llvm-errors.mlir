@@ -1,0 +1,66 @@
+// RUN: sp-opt %s --pass-pipeline='builtin.module(convert-sp-to-llvm)' --split-input-file --verify-diagnostics
+
+func.func @unplanned(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error@+1 {{'sp.linear' op has no place in the arena; run `sp-plan-memory` first (C1)}}
+  %a = sp.linear %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %a : tensor<8x8xf32>
+}
+
+// -----
+
+sp.mesh @mesh <tp = 2>
+// expected-error@+1 {{'func.func' op has type 'tensor<8xf32, #sp.layout<tp = shard(0)>>', which has a layout; run `sp-localize` first}}
+func.func @global(%x: tensor<8xf32, #sp.layout<tp = shard(0)>>) {
+  return
+}
+
+// -----
+
+func.func private @callee(%x: tensor<8xf32>)
+
+func.func @call(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'func.call' op calls `callee`; calls are not supported, inline it (C2)}}
+  func.call @callee(%x) : (tensor<8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @not_formed(%x: tensor<4x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{'sp.rms_norm' op has no lowering (C2); `sp-localize` and `sp-form-row-kernels` leave only ops that have one}}
+  %y = sp.rms_norm %x, %w eps 1.0e-06 {sp.offsets = array<i64: 0>} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @bias(%x: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<8x8xf32> {
+  // expected-error@+1 {{'sp.linear' op has a bias, which row kernels add; run `sp-form-row-kernels` first (C2)}}
+  %a = sp.linear %x, %x bias %b {sp.offsets = array<i64: 0>} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<8x8xf32>
+  return %a : tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has 2 blocks, must be one (C1)}}
+func.func @blocks() {
+  cf.br ^next
+^next:
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has an argument or result of type 'f32', must be a tensor (C1)}}
+func.func @scalar(%x: f32) {
+  return
+}
+
+// -----
+
+sp.mesh @mesh <tp = 2>
+func.func @axis(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'sp.collective' op is over `dp`, which is not an axis of the module's mesh (C2)}}
+  %y = sp.collective all_reduce %x over "dp" {sp.offsets = array<i64: 0>} : tensor<8xf32> -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
