@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache python3
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
-  libdnnl-dev libopenblas-serial-dev libgtest-dev
+  libdnnl-dev libopenblas-pthread-dev libgtest-dev
 )
 
 missing=()

@@ -25,7 +25,9 @@ void sp::gemm(bool transA, bool transB, int64_t m, int64_t n, int64_t k,
 void sp::gemm(bool transA, bool transB, int64_t m, int64_t n, int64_t k,
               double alpha, const double *a, int64_t lda, const double *b,
               int64_t ldb, double beta, double *c, int64_t ldc) {
-  // oneDNN has no f64.
+  // oneDNN has no f64. Each caller is one of the rank's own threads.
+  static const bool single = (openblas_set_num_threads(1), true);
+  (void)single;
   cblas_dgemm(CblasRowMajor, transA ? CblasTrans : CblasNoTrans,
               transB ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b,
               ldb, beta, c, ldc);

@@ -2,7 +2,10 @@
 
 #include "Testing.h"
 
+#include <atomic>
 #include <cmath>
+#include <cstring>
+#include <thread>
 
 using namespace sp;
 
@@ -77,6 +80,39 @@ TEST(Gemm, FollowsItsDefinitionInF32) { compare<float>(1e-6); }
 TEST(Gemm, FollowsItsDefinitionInF64) { compare<double>(1e-15); }
 // The sum in f32 and one rounding of the result.
 TEST(Gemm, FollowsItsDefinitionInBf16) { compare<BFloat16>(1e-6); }
+
+/// Ranks are threads that call the libraries at the same time. A work space that
+/// two of them share shows as a wrong product once in thousands.
+template <typename T> void compareConcurrentCallers() {
+  Product p = {false, true, false, 64, 340, 96, 0};
+  auto a = randomValues<T>(p.m * p.k, 1), b = randomValues<T>(p.n * p.k, 2);
+  std::vector<T> expected(p.m * p.n);
+  sp_context context(0, 1, 1);
+  run(context, p, a.data(), b.data(), expected.data());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&] {
+      sp_context own(0, 1, 1);
+      std::vector<T> c(expected.size());
+      for (int round = 0; round < 4000; ++round) {
+        run(own, p, a.data(), b.data(), c.data());
+        wrong += std::memcmp(c.data(), expected.data(), c.size() * sizeof(T)) != 0;
+      }
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+TEST(Gemm, ConcurrentCallersGetTheirOwnProductInF32) {
+  compareConcurrentCallers<float>();
+}
+TEST(Gemm, ConcurrentCallersGetTheirOwnProductInF64) {
+  compareConcurrentCallers<double>();
+}
+TEST(Gemm, ConcurrentCallersGetTheirOwnProductInBf16) {
+  compareConcurrentCallers<BFloat16>();
+}
 
 TEST(Gemm, OfNothingIsZeroOrWhatWasThere) {
   sp_context context(0, 1, 1);
