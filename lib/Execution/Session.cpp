@@ -127,7 +127,14 @@ Error Session::loadParameters(const ParameterSource &source) {
   return Error::success();
 }
 
-/// That `tensor` of `file` can be given to the program as `wanted`.
+/// "integers (I64)".
+static std::string describe(DType type) {
+  bool floating = canConvert(type, DType::F64);
+  return (floating ? "floating point numbers (" : "integers (") +
+         dtypeName(type).str() + ")";
+}
+
+/// That `tensor` of a file can be given to the program as `wanted`.
 static Error checkInput(const Tensor &tensor, const ProgramTensor &wanted) {
   std::string what =
       "input `" + wanted.name + "` in " + tensor.file.str() + " has ";
@@ -135,10 +142,10 @@ static Error checkInput(const Tensor &tensor, const ProgramTensor &wanted) {
     return createStringError(what + "shape " + formatShape(tensor.shape()) +
                              ", the program needs " +
                              formatShape(wanted.globalShape));
-  if (canConvert(tensor.dtype(), wanted.dtype))
-    return Error::success();
-  return createStringError(what + "type " + dtypeName(tensor.dtype()) +
-                           ", the program needs " + dtypeName(wanted.dtype));
+  if (!canConvert(tensor.dtype(), wanted.dtype))
+    return createStringError(what + describe(tensor.dtype()) +
+                             ", the program needs " + describe(wanted.dtype));
+  return Error::success();
 }
 
 Error Session::loadInputs(const SafetensorsFile &file) {

@@ -16,6 +16,9 @@
 using namespace llvm;
 using namespace sp;
 
+// Not <cblas.h>, whose folder is the business of the runtime.
+extern "C" char *openblas_get_config(void);
+
 static void print(StringRef what, const Twine &value) {
   outs() << formatv("{0,-14} ", what) << value << "\n";
 }

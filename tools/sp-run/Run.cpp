@@ -28,11 +28,11 @@ static Error loadParameters(Session &session, const Program &program,
   if (!checkpoint)
     return checkpoint.takeError();
   auto source = makeCheckpointSource(std::move(*checkpoint));
-  if (Error error = source->checkNoExtra(names, [&](StringRef name) {
-        return isRedundantTensor(name, request.tiedHead);
-      }))
+  if (Error error = session.loadParameters(*source))
     return error;
-  return session.loadParameters(*source);
+  return source->checkNoExtra(names, [&](StringRef name) {
+    return isRedundantTensor(name, request.tiedHead);
+  });
 }
 
 static Error loadInputs(Session &session, const Program &program,

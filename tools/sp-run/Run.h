@@ -16,8 +16,8 @@ struct RunRequest {
   std::string inputs;
   /// A folder or file of parameters; empty: random, or there are none.
   std::string weights;
-  /// The model's head is its embedding: the file may hold it twice.
-  bool tiedHead = false;
+  /// The head is, or may be, the embedding: the file may hold it twice.
+  bool tiedHead = true;
   std::optional<bool> sequenceParallel;
 };
 
