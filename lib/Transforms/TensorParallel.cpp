@@ -90,8 +90,8 @@ FailureOr<ParallelRegion> RegionFinder::find(LinearOp closing) {
   if (failed(addShard(closing.getInput(),
                       tensorType(closing.getInput()).getRank() - 1)))
     return failure();
-  while (!worklist.empty()) {
-    auto [value, dim] = worklist.pop_back_val();
+  for (size_t i = 0; i < worklist.size(); ++i) {
+    auto [value, dim] = worklist[i];
     if (failed(visitDefinition(value, dim)))
       return failure();
     for (OpOperand &use : value.getUses())
