@@ -9,8 +9,7 @@ using namespace mlir;
 using namespace sp;
 
 Value sp::getAliasedOperand(Operation *op) {
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ReshapeOp,
-          CheckTargetsOp>(op))
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp>(op))
     return op->getOperand(0);
   return {};
 }

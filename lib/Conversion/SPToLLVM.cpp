@@ -274,9 +274,8 @@ void FunctionLowering::checkStatus(Value status) {
 //===----------------------------------------------------------------------===//
 
 void FunctionLowering::lower(arith::ConstantOp op) {
-  // A scalar has no buffer; no op with a lowering uses one.
-  if (auto elements = dyn_cast<DenseElementsAttr>(op.getValue()))
-    globals[op.getResult()] = symbols.getConstant(elements, loc);
+  globals[op.getResult()] =
+      symbols.getConstant(cast<DenseElementsAttr>(op.getValue()), loc);
 }
 
 void FunctionLowering::lower(AttentionOp op) {
@@ -437,13 +436,18 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
   }
 
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<arith::ConstantOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
-            CollectiveOp, DropoutOp, EmbeddingOp, LocalSliceOp, LocalZeroPadOp,
-            RopeTableOp, RowKernelOp, ShiftLabelsOp, func::ReturnOp>(
-          [&](auto op) {
-            lower(op);
-            return success();
-          })
+      .Case<AttentionOp, BatchMajorOp, CheckTargetsOp, CollectiveOp, DropoutOp,
+            EmbeddingOp, LocalSliceOp, LocalZeroPadOp, RopeTableOp, RowKernelOp,
+            ShiftLabelsOp, func::ReturnOp>([&](auto op) {
+        lower(op);
+        return success();
+      })
+      .Case([&](arith::ConstantOp op) -> LogicalResult {
+        if (!isa<DenseElementsAttr>(op.getValue()))
+          return op.emitOpError("is not a dense tensor (C2)");
+        lower(op);
+        return success();
+      })
       .Case([&](LinearOp op) -> LogicalResult {
         if (op.getBias())
           return op.emitOpError("has a bias, which row kernels add; run "

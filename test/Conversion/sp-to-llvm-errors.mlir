@@ -64,3 +64,13 @@ func.func @axis(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = sp.collective all_reduce %x over "dp" {sp.offsets = array<i64: 0>} : tensor<8xf32> -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+func.func @resource() -> tensor<2xf32> {
+  // expected-error@+1 {{'arith.constant' op is not a dense tensor (C2)}}
+  %c = arith.constant dense_resource<weights> : tensor<2xf32>
+  return %c : tensor<2xf32>
+}
+
+{-# dialect_resources: { builtin: { weights: "0x040000000000803F00000040" } } #-}
