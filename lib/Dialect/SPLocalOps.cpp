@@ -80,8 +80,8 @@ static std::optional<std::pair<int64_t, int64_t>> getRange(AffineExpr expr,
   if (constant != rhs->second)
     return std::nullopt;
   if (expr.getKind() == AffineExprKind::Mul) {
-    auto bounds = std::minmax(lhs->first * constant, lhs->second * constant);
-    return std::pair(bounds.first, bounds.second);
+    int64_t x = lhs->first * constant, y = lhs->second * constant;
+    return std::pair(std::min(x, y), std::max(x, y));
   }
   if (constant < 1 || lhs->first < 0)
     return std::nullopt;
