@@ -41,6 +41,7 @@ Error sp::runExec() {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // A function can be a whole model.
   auto sources = std::make_shared<SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), SMLoc());
   mlir::SourceMgrDiagnosticHandler diagnostics(*sources, &context);

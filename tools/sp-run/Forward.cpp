@@ -105,6 +105,7 @@ Error sp::runForward() {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // A function can be a whole model.
   auto module = buildDecoderProgram(context, *config, programOptions);
   if (!module)
     return module.takeError();
