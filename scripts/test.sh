@@ -9,7 +9,7 @@ scripts/build.sh
 results=build/test-results.json
 rm -f "$results"
 status=0
-/usr/lib/llvm-22/bin/lit -sv --timeout=600 --output "$results" "$@" build/test build/test/unit || status=$?
+timeout 2400 /usr/lib/llvm-22/bin/lit -sv --output "$results" "$@" build/test build/test/unit || status=$?
 python3 - "$results" <<'PY' || status=1
 import json, sys
 codes = [test["code"] for test in json.load(open(sys.argv[1]))["tests"]]
