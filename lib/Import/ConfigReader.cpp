@@ -2,6 +2,7 @@
 
 #include "ConfigReader.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace sp;
 using namespace llvm;
@@ -11,17 +12,17 @@ static constexpr int64_t kLargestSize = int64_t(1) << 31;
 
 const json::Value *ConfigReader::find(StringRef key) {
   known.insert(key);
-  const json::Value *value = object.get(key);
-  return value && value->kind() != json::Value::Null ? value : nullptr;
+  return object.get(key);
 }
 
 void ConfigReader::fail(StringRef key, const Twine &why) {
   if (!error.empty())
     return;
   const json::Value *value = object.get(key);
-  error = value ? formatv("{0}: `{1}` is {2}, {3}", file, key, *value, why.str())
-                      .str()
-                : formatv("{0}: `{1}` {2}", file, key, why.str()).str();
+  error = value
+              ? formatv("{0}: `{1}` is {2}, {3}", file, key, *value, why.str())
+                    .str()
+              : formatv("{0}: `{1}` {2}", file, key, why.str()).str();
 }
 
 int64_t ConfigReader::size(StringRef key, std::optional<int64_t> byDefault) {
@@ -45,8 +46,8 @@ double ConfigReader::positive(StringRef key, std::optional<double> byDefault) {
   std::optional<double> number = value ? value->getAsNumber() : std::nullopt;
   if (!value)
     fail(key, "is missing");
-  else if (!number || !(*number > 0))
-    fail(key, "must be a number above 0");
+  else if (!number || !(*number > 0) || !std::isfinite(*number))
+    fail(key, "must be a finite number above 0");
   else
     return *number;
   return 1;
@@ -62,10 +63,23 @@ bool ConfigReader::flag(StringRef key, bool byDefault) {
   return byDefault;
 }
 
+bool ConfigReader::isNull(StringRef key) {
+  const json::Value *value = find(key);
+  return value && value->kind() == json::Value::Null;
+}
+
 void ConfigReader::require(StringRef key, const json::Value &wanted) {
   const json::Value *value = find(key);
   if (value && *value != wanted)
-    fail(key, formatv("which is not supported; supported is {0}", wanted).str());
+    fail(key,
+         formatv("which is not supported; supported is {0}", wanted).str());
+}
+
+void ConfigReader::refuse(std::initializer_list<StringRef> keys,
+                          const Twine &why) {
+  for (StringRef key : keys)
+    if (find(key))
+      fail(key, why);
 }
 
 void ConfigReader::ignore(std::initializer_list<StringRef> keys) {

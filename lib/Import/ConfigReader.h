@@ -1,7 +1,8 @@
 //===- ConfigReader.h - typed access to a config.json ---------------------===//
 //
-// A family reads the keys it knows; the first error is kept, and `finish` reports
-// it, or a key that nobody read: an option that is ignored is a wrong model.
+// A family reads the keys it knows; the first error is kept, and `finish`
+// reports it, or a key that nobody read: an option that is ignored is a wrong
+// model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +22,22 @@ public:
   ConfigReader(const llvm::json::Object &object, llvm::StringRef file)
       : object(object), file(file) {}
 
+  // A null is a value of the wrong type, not an absent key: models do not read
+  // it as their default.
+
   /// A size of at least 1; without a default the key must be there.
   int64_t size(llvm::StringRef key, std::optional<int64_t> byDefault = {});
-  /// A positive number.
+  /// A positive, finite number.
   double positive(llvm::StringRef key, std::optional<double> byDefault = {});
   bool flag(llvm::StringRef key, bool byDefault);
+  /// The key is there and null, for families that give that a meaning.
+  bool isNull(llvm::StringRef key);
 
-  /// The key must be absent, null, or equal to `value`: nothing else is supported.
+  /// The key must be absent or equal to `value`: nothing else is supported.
   void require(llvm::StringRef key, const llvm::json::Value &value);
+  /// Keys that must be absent; `why` says what they stand for.
+  void refuse(std::initializer_list<llvm::StringRef> keys,
+              const llvm::Twine &why);
   /// Keys that do not change the evaluation program.
   void ignore(std::initializer_list<llvm::StringRef> keys);
 
@@ -37,7 +46,7 @@ public:
   llvm::Error finish();
 
 private:
-  /// The value, or null if absent or JSON null; marks the key as known.
+  /// The value, or nullptr if absent; marks the key as known.
   const llvm::json::Value *find(llvm::StringRef key);
 
   const llvm::json::Object &object;

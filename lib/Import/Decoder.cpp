@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "sp/Dialect/SPOps.h"
 #include "sp/Import/HuggingFace.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -49,10 +51,6 @@ private:
   Value parameter(const Twine &name, ArrayRef<int64_t> shape) {
     return addArgument(tensor(shape), kParamAttr, name);
   }
-  void addResult(Value value, const Twine &name) {
-    results.push_back(value);
-    resultNames.push_back(name.str());
-  }
   void addHidden(Value hidden, const Twine &name);
 
   Value linear(Value input, const Twine &name, int64_t outputs);
@@ -70,8 +68,8 @@ private:
   Type element;
   func::FuncOp function;
   SmallVector<std::pair<StringRef, std::string>> argumentNames;
-  SmallVector<Value> results;
-  SmallVector<std::string> resultNames;
+  /// The loss and the logits come before the hidden states.
+  SmallVector<std::pair<std::string, Value>> results, hiddenResults;
   Value cos, sin;
 };
 
@@ -99,7 +97,8 @@ void DecoderBuilder::addHidden(Value hidden, const Twine &name) {
     return;
   RankedTensorType type =
       tensor({options.batchSize, options.seqLen, config.hiddenSize});
-  addResult(BatchMajorOp::create(builder, loc, type, hidden), name);
+  hiddenResults.emplace_back(name.str(),
+                             BatchMajorOp::create(builder, loc, type, hidden));
 }
 
 Value DecoderBuilder::linear(Value input, const Twine &name, int64_t outputs) {
@@ -128,8 +127,8 @@ Value DecoderBuilder::heads(Value value, int64_t count) {
 
 Value DecoderBuilder::attention(Value hidden, const Twine &name) {
   auto project = [&](StringRef what, int64_t count) {
-    Value value = linear(hidden, name + "." + what + "_proj",
-                         count * config.headDim);
+    Value value =
+        linear(hidden, name + "." + what + "_proj", count * config.headDim);
     return heads(value, count);
   };
   Value query = project("q", config.numHeads);
@@ -146,8 +145,8 @@ Value DecoderBuilder::attention(Value hidden, const Twine &name) {
   Value mixed = AttentionOp::create(builder, loc, query.getType(), query, key,
                                     value, builder.getF64FloatAttr(scale),
                                     builder.getUnitAttr());
-  RankedTensorType flat = tensor({options.seqLen, options.batchSize,
-                                  config.numHeads * config.headDim});
+  RankedTensorType flat = tensor(
+      {options.seqLen, options.batchSize, config.numHeads * config.headDim});
   Value joined = tensor::CollapseShapeOp::create(
       builder, loc, flat, mixed,
       ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}});
@@ -158,8 +157,7 @@ Value DecoderBuilder::mlp(Value hidden, const Twine &name) {
   Value gate = linear(hidden, name + ".gate_proj", config.intermediateSize);
   Value up = linear(hidden, name + ".up_proj", config.intermediateSize);
   enter(name);
-  Value activated =
-      SwiGLUOp::create(builder, loc, gate.getType(), gate, up);
+  Value activated = SwiGLUOp::create(builder, loc, gate.getType(), gate, up);
   return linear(activated, name + ".down_proj", config.hiddenSize);
 }
 
@@ -169,8 +167,7 @@ Value DecoderBuilder::block(Value hidden, int64_t index) {
     enter(name);
     hidden = arith::AddFOp::create(builder, loc, hidden, value);
   };
-  Value normalised =
-      norm(hidden, name + ".input_layernorm", config.hiddenSize);
+  Value normalised = norm(hidden, name + ".input_layernorm", config.hiddenSize);
   residual(attention(normalised, name + ".self_attn"));
   normalised =
       norm(hidden, name + ".post_attention_layernorm", config.hiddenSize);
@@ -190,8 +187,8 @@ Value DecoderBuilder::loss(Value logits, Value labels) {
   Type scalar = options.dtype == DType::F64 ? Type(builder.getF64Type())
                                             : Type(builder.getF32Type());
   auto type = RankedTensorType::get({}, scalar);
-  auto entropy = CrossEntropyOp::create(builder, loc, type, type, logits,
-                                        targets, ignore);
+  auto entropy =
+      CrossEntropyOp::create(builder, loc, type, type, logits, targets, ignore);
   Value one = arith::ConstantOp::create(
       builder, loc,
       DenseElementsAttr::get(type, builder.getFloatAttr(scalar, 1.0)));
@@ -240,25 +237,26 @@ OwningOpRef<ModuleOp> DecoderBuilder::build() {
                        ? embedding
                        : parameter("lm_head.weight",
                                    {config.vocabSize, config.hiddenSize});
-    Value logits =
-        LinearOp::create(builder, loc, like(hidden, config.vocabSize), hidden,
-                         weight, Value());
+    Value logits = LinearOp::create(
+        builder, loc, like(hidden, config.vocabSize), hidden, weight, Value());
+    RankedTensorType exit =
+        tensor({options.batchSize, options.seqLen, config.vocabSize});
+    Value exitLogits;
     if (options.logits)
-      addResult(BatchMajorOp::create(
-                    builder, loc,
-                    tensor({options.batchSize, options.seqLen,
-                            config.vocabSize}),
-                    logits),
-                "logits");
+      exitLogits = BatchMajorOp::create(builder, loc, exit, logits);
     if (options.loss)
-      addResult(loss(logits, labels), "loss");
+      results.emplace_back("loss", loss(logits, labels));
+    if (options.logits)
+      results.emplace_back("logits", exitLogits);
   }
+  llvm::append_range(results, hiddenResults);
 
   loc = function.getLoc();
-  func::ReturnOp::create(builder, loc, results);
+  auto values = llvm::to_vector(llvm::make_second_range(results));
+  func::ReturnOp::create(builder, loc, values);
   function.setFunctionType(
       builder.getFunctionType(function.getBody().front().getArgumentTypes(),
-                              ValueRange(results).getTypes()));
+                              ValueRange(values).getTypes()));
   auto named = [&](StringRef attribute, StringRef name) {
     return builder.getDictionaryAttr(
         builder.getNamedAttr(attribute, builder.getStringAttr(name)));
@@ -266,10 +264,8 @@ OwningOpRef<ModuleOp> DecoderBuilder::build() {
   function.setAllArgAttrs(llvm::map_to_vector(argumentNames, [&](auto &name) {
     return named(name.first, name.second);
   }));
-  function.setAllResultAttrs(
-      llvm::map_to_vector(resultNames, [&](const std::string &name) {
-        return named(kResultAttr, name);
-      }));
+  function.setAllResultAttrs(llvm::map_to_vector(
+      results, [&](auto &result) { return named(kResultAttr, result.first); }));
   return module;
 }
 
@@ -284,6 +280,15 @@ sp::buildDecoderProgram(MLIRContext &context, const DecoderConfig &config,
     return llvm::createStringError(
         "sequence length " + Twine(options.seqLen) +
         " exceeds max_position_embeddings = " + Twine(config.maxPositions));
+  // Eight bytes for each element of the widest activation.
+  int64_t widest =
+      std::max({config.vocabSize, config.hiddenSize, config.intermediateSize,
+                config.numHeads * config.headDim});
+  if (!productFits({8, options.batchSize, options.seqLen, widest}))
+    return llvm::createStringError(
+        "batch size " + Twine(options.batchSize) + " times sequence length " +
+        Twine(options.seqLen) + " times the widest activation " +
+        Twine(widest) + " makes more bytes than 64 bits can count");
   if (!options.loss && !options.logits && !options.hidden)
     return llvm::createStringError("no output is asked for");
   context.loadDialect<SPDialect, arith::ArithDialect, func::FuncDialect,

@@ -11,9 +11,9 @@
 
 namespace sp {
 
-/// Reads a model's configuration: `path` is a config.json, a folder that has one,
-/// or "-" for the standard input. What is not supported is an error that names the
-/// file, the key and its value.
+/// Reads a model's configuration: `path` is a config.json, a folder that has
+/// one, or "-" for the standard input. What is not supported is an error that
+/// names the file, the key and its value; so is a key that is not known.
 llvm::Expected<DecoderConfig> readHuggingFaceConfig(llvm::StringRef path);
 
 struct ProgramOptions {
@@ -27,9 +27,14 @@ struct ProgramOptions {
   bool hidden = false;
 };
 
-/// The unsharded evaluation program: a function of `input_ids` and `labels` (only
-/// with the loss), int64 [B,S], and of the parameters under their checkpoint names,
-/// to the results asked for. Dropout is the identity in evaluation and is left out.
+/// The unsharded evaluation program: a function of `input_ids` and `labels`
+/// (only with the loss), int64 [B,S], and of the parameters under their
+/// checkpoint names, to the results asked for, in the order loss, logits,
+/// hidden states. Results and parameters have the type `dtype`, but the loss is
+/// f32 unless that is F64. Dropout is the identity in evaluation and is left
+/// out. An error if `batchSize` or `seqLen` is below 1, the sequence is longer
+/// than the model's `maxPositions`, a tensor's bytes overflow, or no result is
+/// asked for. The module belongs to the caller; `context` must outlive it.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildDecoderProgram(mlir::MLIRContext &context, const DecoderConfig &config,
                     const ProgramOptions &options);

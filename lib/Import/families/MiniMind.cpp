@@ -1,8 +1,13 @@
 //===- MiniMind.cpp - the MiniMind family (model_type "minimind") ---------===//
 //
 // MiniMind-3's dense model: a pre-norm decoder with grouped-query attention,
-// normalised queries and keys, rotate-half rope and SwiGLU, without biases. The
-// defaults are those of its MiniMindConfig.
+// normalised queries and keys, rotate-half rope and SwiGLU, without biases.
+//
+// The keys, and the defaults of those that may be absent, are those of the
+// class MiniMindConfig in MiniMind-3's model/model_minimind.py. Sizes that
+// define the model (hidden_size, num_hidden_layers, num_attention_heads,
+// intermediate_size, vocab_size) have defaults there too, but a saved
+// configuration always has them: without them they are not guessed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,11 +17,23 @@
 using namespace sp;
 
 DecoderConfig sp::readMiniMind(ConfigReader &reader) {
+  // The older MiniMind-2 has the same model_type. Only its configurations have
+  // these keys, whether `use_moe` is set or not.
+  reader.refuse(
+      {"n_routed_experts", "n_shared_experts", "scoring_func", "aux_loss_alpha",
+       "seq_aux"},
+      "a key of MiniMind-2, which does not normalise queries and keys "
+      "and is not supported; supported is MiniMind-3");
+
   DecoderConfig config;
   config.hiddenSize = reader.size("hidden_size");
   config.numLayers = reader.size("num_hidden_layers");
   config.numHeads = reader.size("num_attention_heads");
-  config.numKVHeads = reader.size("num_key_value_heads", config.numHeads);
+  // An absent key is 4 (MiniMindConfig); null is all heads
+  // (Attention.__init__).
+  config.numKVHeads = reader.isNull("num_key_value_heads")
+                          ? config.numHeads
+                          : reader.size("num_key_value_heads", 4);
   config.headDim = reader.size("head_dim", config.hiddenSize / config.numHeads);
   config.intermediateSize = reader.size("intermediate_size");
   config.vocabSize = reader.size("vocab_size");
@@ -25,14 +42,6 @@ DecoderConfig sp::readMiniMind(ConfigReader &reader) {
   config.ropeTheta = reader.positive("rope_theta", 1e6);
   config.tiedEmbeddings = reader.flag("tie_word_embeddings", true);
   config.qkNorm = true;
-
-  if (config.numHeads % config.numKVHeads)
-    reader.fail("num_key_value_heads",
-                "which does not divide num_attention_heads = " +
-                    llvm::Twine(config.numHeads));
-  if (config.headDim % 2 || config.headDim < 2)
-    reader.fail("head_dim", "must be even, for the rotary embedding (here " +
-                                llvm::Twine(config.headDim) + ")");
 
   reader.require("use_moe", false);
   reader.require("hidden_act", "silu");
@@ -43,15 +52,13 @@ DecoderConfig sp::readMiniMind(ConfigReader &reader) {
   reader.require("attention_bias", false);
   reader.require("mlp_bias", false);
 
-  // Names, tokens, and what only training reads.
-  reader.ignore({"architectures", "auto_map", "model_type", "dtype",
-                 "torch_dtype", "transformers_version", "bos_token_id",
+  // Names, tokens, and what only training or generation reads.
+  reader.ignore({"_name_or_path", "architectures", "auto_map", "model_type",
+                 "dtype", "torch_dtype", "transformers_version", "bos_token_id",
                  "eos_token_id", "pad_token_id", "use_cache", "flash_attn",
                  "dropout", "attention_dropout", "initializer_range"});
   // The options of the experts that a dense model does not have.
   reader.ignore({"num_experts", "num_experts_per_tok", "moe_intermediate_size",
-                 "norm_topk_prob", "router_aux_loss_coef", "n_routed_experts",
-                 "n_shared_experts", "scoring_func", "aux_loss_alpha",
-                 "seq_aux"});
+                 "norm_topk_prob", "router_aux_loss_coef"});
   return config;
 }
