@@ -4,6 +4,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "sp/IO/AtomicFile.h"
 #include "sp/Import/HuggingFace.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -41,6 +42,25 @@ static cl::opt<std::string> output("o", cl::cat(category),
                                    cl::desc("output file (default -)"),
                                    cl::value_desc("model.mlir"), cl::init("-"));
 
+static constexpr const char kOverview[] =
+    R"(sp-translate: a model's configuration as an unsharded MLIR program
+
+  sp-translate --import-hf configs/minimind3 --batch-size 2 --seq-len 340 -o model.mlir
+
+writes @forward: input_ids and labels [B,S] and the parameters, under their names in
+the checkpoint, to the loss and the logits [B,S,V]. It is the program in evaluation:
+dropout is left out. No weights are read. What to do with it:
+
+  sp-opt model.mlir --sp-parallelize="tp=2 sequence-parallel=true" -o parallel.mlir
+
+Exit codes: 0 good, 1 the configuration cannot be imported, 2 bad usage.
+)";
+
+static void printVersion(raw_ostream &os) {
+  os << "sp-translate " << SP_VERSION << " (LLVM " << LLVM_VERSION_STRING
+     << ")\n";
+}
+
 /// Exit codes: 1 the import failed, 2 bad usage.
 static int fail(const Twine &message, int code) {
   WithColor::error(errs(), "sp-translate") << message << "\n";
@@ -50,15 +70,12 @@ static int fail(const Twine &message, int code) {
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(printVersion);
   std::string usage;
   raw_string_ostream errors(usage);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          "sp-translate: a model as an unsharded MLIR program\n\n"
-          "  sp-translate --import-hf configs/minimind3 --batch-size 2 "
-          "--seq-len 340 -o model.mlir\n",
-          &errors))
-    return fail(StringRef(usage).trim(), 2);
+  if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &errors))
+    // About a value that does not parse, LLVM has already written its message.
+    return usage.empty() ? 2 : fail(StringRef(usage).trim(), 2);
 
   if (importHF.empty())
     return fail("nothing to import; give --import-hf DIR|config.json", 2);
@@ -96,7 +113,7 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context;
   auto module = buildDecoderProgram(context, *config, options);
   if (!module)
-    return fail(toString(module.takeError()), 1);
+    return fail(importHF + ": " + toString(module.takeError()), 1);
 
   std::string text;
   raw_string_ostream os(text);
@@ -106,7 +123,10 @@ int main(int argc, char **argv) {
   (*module)->print(os, flags);
   if (output == "-") {
     outs() << text;
-    return 0;
+    outs().flush();
+    std::error_code error = outs().error();
+    outs().clear_error();
+    return error ? fail("<stdout>: " + error.message(), 1) : 0;
   }
   if (Error error = writeFileAtomically(output, text))
     return fail(toString(std::move(error)), 1);
