@@ -1,0 +1,131 @@
+// RUN: sp-opt %s --split-input-file --verify-diagnostics
+
+// C2 of each layout change: a wrong origin and a wrong target.
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{changes shard(0) to replicate along `tp`, must change invariant to replicate (C2)}}
+  %0 = sp.copy %x : tensor<4xf32, #sp.layout<tp = shard(0)>> -> tensor<4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes invariant to partial along `tp`, must change invariant to replicate (C2)}}
+  %0 = sp.copy %x : tensor<4xf32> -> tensor<4xf32, #sp.layout<tp = partial>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = partial>>) {
+  // expected-error @below {{changes partial to shard(0) along `tp`, must change invariant or replicate to shard(d) (C2)}}
+  %0 = sp.slice %x : tensor<4xf32, #sp.layout<tp = partial>> -> tensor<4xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes invariant to replicate along `tp`, must change invariant or replicate to shard(d) (C2)}}
+  %0 = sp.slice %x : tensor<4xf32> -> tensor<4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes invariant to partial along `tp`, must change shard(d) to partial (C2)}}
+  %0 = sp.zero_pad %x : tensor<4xf32> -> tensor<4xf32, #sp.layout<tp = partial>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{changes shard(0) to replicate along `tp`, must change shard(d) to partial (C2)}}
+  %0 = sp.zero_pad %x : tensor<4xf32, #sp.layout<tp = shard(0)>> -> tensor<4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = replicate>>) {
+  // expected-error @below {{changes replicate to invariant along `tp`, must change partial to invariant (C2)}}
+  %0 = sp.all_reduce %x : tensor<4xf32, #sp.layout<tp = replicate>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = partial>>) {
+  // expected-error @below {{changes partial to replicate along `tp`, must change partial to invariant (C2)}}
+  %0 = sp.all_reduce %x : tensor<4xf32, #sp.layout<tp = partial>> -> tensor<4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = replicate>>) {
+  // expected-error @below {{changes replicate to shard(0) along `tp`, must change partial to shard(d) (C2)}}
+  %0 = sp.reduce_scatter %x : tensor<4xf32, #sp.layout<tp = replicate>> -> tensor<4xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = partial>>) {
+  // expected-error @below {{changes partial to invariant along `tp`, must change partial to shard(d) (C2)}}
+  %0 = sp.reduce_scatter %x : tensor<4xf32, #sp.layout<tp = partial>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32, #sp.layout<tp = partial>>) {
+  // expected-error @below {{changes partial to replicate along `tp`, must change shard(d) to replicate or invariant (C2)}}
+  %0 = sp.all_gather %x : tensor<4xf32, #sp.layout<tp = partial>> -> tensor<4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{changes shard(0) to shard(1) along `tp`, must change shard(d) to replicate or invariant (C2)}}
+  %0 = sp.all_gather %x : tensor<4x4xf32, #sp.layout<tp = shard(0)>> -> tensor<4x4xf32, #sp.layout<tp = shard(1)>>
+  return
+}
+
+// -----
+
+// C1: nothing else changes
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes the shape or element type from 'tensor<4xf32>' to 'tensor<2xf32, #sp.layout<tp = shard(0)>>', must change only the layout (C1)}}
+  %0 = sp.slice %x : tensor<4xf32> -> tensor<2xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{must change only the layout (C1)}}
+  %0 = sp.copy %x : tensor<4xf32> -> tensor<4xf64, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+// C1: exactly one axis
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes the layout along 2 axes, must change exactly one (C1)}}
+  %0 = sp.copy %x : tensor<4xf32> -> tensor<4xf32, #sp.layout<dp = replicate, tp = replicate>>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{changes the layout along 0 axes, must change exactly one (C1)}}
+  %0 = sp.copy %x : tensor<4xf32> -> tensor<4xf32>
+  return
+}
