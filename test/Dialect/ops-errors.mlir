@@ -1,0 +1,281 @@
+// RUN: sp-opt %s --split-input-file --verify-diagnostics
+
+// The numbered constraints of the block ops; C-numbers are those of each op.
+
+// embedding C1
+func.func @f(%i: tensor<2x8xi64>, %t: tensor<10x4xf32>) {
+  // expected-error @below {{result has shape [2, 8, 4], must be [8, 2, 4] (C1)}}
+  %0 = sp.embedding %i, %t : (tensor<2x8xi64>, tensor<10x4xf32>) -> tensor<2x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%i: tensor<16xi64>, %t: tensor<10x4xf32>) {
+  // expected-error @below {{ids has rank 1, must be 2 (C1)}}
+  %0 = sp.embedding %i, %t : (tensor<16xi64>, tensor<10x4xf32>) -> tensor<16x1x4xf32>
+  return
+}
+
+// -----
+
+// embedding C2
+func.func @f(%i: tensor<2x8xi64>, %t: tensor<10x4xf32>) {
+  // expected-error @below {{mixes element types 'f32' and 'f64' (C2)}}
+  %0 = sp.embedding %i, %t : (tensor<2x8xi64>, tensor<10x4xf32>) -> tensor<8x2x4xf64>
+  return
+}
+
+// -----
+
+// rms_norm C1
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<3xf32>) {
+  // expected-error @below {{weight has shape [3], must be [8] (C1)}}
+  %0 = sp.rms_norm %x, %w eps 1.0e-05 : (tensor<3x8xf32>, tensor<3xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// rms_norm C2
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf64>) {
+  // expected-error @below {{mixes element types 'f32' and 'f64' (C2)}}
+  %0 = sp.rms_norm %x, %w eps 1.0e-05 : (tensor<3x8xf32>, tensor<8xf64>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// rms_norm C3
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @below {{must not be negative (C3)}}
+  %0 = sp.rms_norm %x, %w eps -1.0e-05 : (tensor<3x8xf32>, tensor<8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// linear C1
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @below {{input has 8 features, but the weight has shape [8, 4] (C1)}}
+  %0 = sp.linear %x, %w : (tensor<3x8xf32>, tensor<8x4xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<4x8xf32>, %b: tensor<8xf32>) {
+  // expected-error @below {{bias has shape [8], must be [4] (C1)}}
+  %0 = sp.linear %x, %w bias %b : (tensor<3x8xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// linear C2
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<4x8xbf16>) {
+  // expected-error @below {{mixes element types 'f32' and 'bf16' (C2)}}
+  %0 = sp.linear %x, %w : (tensor<3x8xf32>, tensor<4x8xbf16>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// bias_add C1
+func.func @f(%x: tensor<3x8xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{bias has shape [3], must be [8] (C1)}}
+  %0 = sp.bias_add %x, %b : (tensor<3x8xf32>, tensor<3xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// scale C1
+func.func @f(%x: tensor<3x8xf32>) {
+  // expected-error @below {{result has shape [8, 3], must be [3, 8] (C1)}}
+  %0 = sp.scale %x by 2.0 : (tensor<3x8xf32>) -> tensor<8x3xf32>
+  return
+}
+
+// -----
+
+// swiglu C1
+func.func @f(%x: tensor<3x8xf32>, %y: tensor<3x4xf32>) {
+  // expected-error @below {{result has shape [3, 8], must be [3, 4] (C1)}}
+  %0 = sp.swiglu %x, %y : (tensor<3x8xf32>, tensor<3x4xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// dropout C2
+func.func @f(%x: tensor<3x8xf32>) {
+  // expected-error @below {{must be in [0, 1) (C2)}}
+  %0 = sp.dropout %x p 1.0 op_id 1 : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// dropout C3
+func.func @f(%x: tensor<1x1x1x3x8xf32>) {
+  // expected-error @below {{input has rank 5, must be at most 4 (C3)}}
+  %0 = sp.dropout %x p 0.5 op_id 1 : (tensor<1x1x1x3x8xf32>) -> tensor<1x1x1x3x8xf32>
+  return
+}
+
+// -----
+
+// rope_table C1
+func.func @f() {
+  // expected-error @below {{results have types 'tensor<3x8xf32>' and 'tensor<3x4xf32>', must be equal (C1)}}
+  %c, %s = sp.rope_table theta 1.0e+04 : tensor<3x8xf32>, tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// rope_table C2
+func.func @f() {
+  // expected-error @below {{must be positive (C2)}}
+  %c, %s = sp.rope_table theta 0.0 : tensor<3x8xf32>, tensor<3x8xf32>
+  return
+}
+
+// -----
+
+// rope C1
+func.func @f(%x: tensor<8x2x3x6xf32>, %c: tensor<8x6xf32>) {
+  // expected-error @below {{cos has shape [8, 6], must be [8, 3] (C1)}}
+  %0 = sp.rope %x, %c, %c : (tensor<8x2x3x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x2x3x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x2x3x5xf32>, %c: tensor<8x2xf32>) {
+  // expected-error @below {{head dimension 5 is odd (C1)}}
+  %0 = sp.rope %x, %c, %c : (tensor<8x2x3x5xf32>, tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2x3x5xf32>
+  return
+}
+
+// -----
+
+// attention C1
+func.func @f(%q: tensor<8x2x4x6xf32>, %k: tensor<8x2x3x6xf32>) {
+  // expected-error @below {{has 4 query heads, which 3 key/value heads do not divide (C1)}}
+  %0 = sp.attention %q, %k, %k scale 1.0 causal : (tensor<8x2x4x6xf32>, tensor<8x2x3x6xf32>, tensor<8x2x3x6xf32>) -> tensor<8x2x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x2x4x6xf32>, %k: tensor<8x2x2x6xf32>, %v: tensor<8x2x4x6xf32>) {
+  // expected-error @below {{value has shape [8, 2, 4, 6], must be [8, 2, 2, 6] (C1)}}
+  %0 = sp.attention %q, %k, %v scale 1.0 : (tensor<8x2x4x6xf32>, tensor<8x2x2x6xf32>, tensor<8x2x4x6xf32>) -> tensor<8x2x4x6xf32>
+  return
+}
+
+// -----
+
+// shift_labels C1
+func.func @f(%l: tensor<2x8xi64>) {
+  // expected-error @below {{result has shape [2, 8], must be [8, 2] (C1)}}
+  %0 = sp.shift_labels %l ignore_index -100 : (tensor<2x8xi64>) -> tensor<2x8xi64>
+  return
+}
+
+// -----
+
+// cross_entropy C1
+func.func @f(%x: tensor<8x2x4xf32>, %t: tensor<2x8xi64>) {
+  // expected-error @below {{targets has shape [2, 8], must be [8, 2] (C1)}}
+  %0:2 = sp.cross_entropy %x, %t ignore_index -100 : (tensor<8x2x4xf32>, tensor<2x8xi64>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// cross_entropy C2
+func.func @f(%x: tensor<8x2x4xbf16>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has element type 'bf16', must be 'f32' (C2)}}
+  %0:2 = sp.cross_entropy %x, %t ignore_index -100 : (tensor<8x2x4xbf16>, tensor<8x2xi64>) -> (tensor<bf16>, tensor<bf16>)
+  return
+}
+
+// -----
+
+// batch_major C1
+func.func @f(%x: tensor<8x2x4xf32>) {
+  // expected-error @below {{result has shape [8, 2, 4], must be [2, 8, 4] (C1)}}
+  %0 = sp.batch_major %x : (tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
+  return
+}
+
+// -----
+
+// Shapes are static.
+func.func @f(%x: tensor<?x8xf32>) {
+  // expected-error @below {{must be statically shaped tensor}}
+  %0 = sp.scale %x by 2.0 : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// collective C2
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{all_reduce has no dim (C2)}}
+  %0 = sp.collective all_reduce %x over "tp" dim 0 : tensor<8x4xf32> -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{all_reduce changes the type from 'tensor<8x4xf32>' to 'tensor<4x4xf32>' (C2)}}
+  %0 = sp.collective all_reduce %x over "tp" : tensor<8x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{all_gather needs a dim (C2)}}
+  %0 = sp.collective all_gather %x over "tp" : tensor<8x4xf32> -> tensor<16x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{extents of dimension 0 do not fit (C2)}}
+  %0 = sp.collective all_gather %x over "tp" dim 0 : tensor<8x4xf32> -> tensor<12x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{extents of dimension 1 do not fit (C2)}}
+  %0 = sp.collective reduce_scatter %x over "tp" dim 0 : tensor<8x4xf32> -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+// local_slice C1
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{extents of dimension 0 do not fit (C1)}}
+  %0 = sp.local_slice %x over "tp" dim 0 : tensor<8x4xf32> -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// local_zero_pad C1
+func.func @f(%x: tensor<8x4xf32>) {
+  // expected-error @below {{dim 2 is not a dimension (C1)}}
+  %0 = sp.local_zero_pad %x over "tp" dim 2 : tensor<8x4xf32> -> tensor<16x4xf32>
+  return
+}
