@@ -2,7 +2,7 @@
 
 #include "sp/IO/Checkpoint.h"
 
-#include "StrictJSON.h"
+#include "sp/IO/StrictJSON.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"

@@ -6,7 +6,7 @@
 
 #include "sp/IO/Safetensors.h"
 
-#include "StrictJSON.h"
+#include "sp/IO/StrictJSON.h"
 #include "sp/IO/Block.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 //===- StrictJSON.cpp - JSON from files nobody vouches for ----------------===//
 
-#include "StrictJSON.h"
+#include "sp/IO/StrictJSON.h"
 
 #include "llvm/ADT/StringSet.h"
 

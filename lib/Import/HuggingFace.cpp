@@ -1,7 +1,7 @@
 //===- HuggingFace.cpp - reading a config.json ----------------------------===//
 
 #include "sp/Import/HuggingFace.h"
-#include "../IO/StrictJSON.h"
+#include "sp/IO/StrictJSON.h"
 #include "ConfigReader.h"
 #include "Families.h"
 #include "Sizes.h"

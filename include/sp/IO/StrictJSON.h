@@ -1,7 +1,7 @@
 //===- StrictJSON.h - JSON from files nobody vouches for --------*- C++ -*-===//
 
-#ifndef SP_LIB_IO_STRICTJSON_H
-#define SP_LIB_IO_STRICTJSON_H
+#ifndef SP_IO_STRICTJSON_H
+#define SP_IO_STRICTJSON_H
 
 #include "llvm/Support/JSON.h"
 
@@ -15,4 +15,4 @@ parseStrictJSON(llvm::StringRef what, llvm::StringRef text, unsigned maxDepth);
 
 } // namespace sp
 
-#endif // SP_LIB_IO_STRICTJSON_H
+#endif // SP_IO_STRICTJSON_H
