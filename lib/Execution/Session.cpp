@@ -209,7 +209,8 @@ Expected<RunReport> Session::run(const RunOptions &options) {
   // pages in.
   if (Error error = onRanks([&](sp_context &context) {
         const Memory &arena = ranks[context.rank]->arena;
-        std::memset(arena.get(), kUntouched, arena.size());
+        if (arena.size() > 0)
+          std::memset(arena.get(), kUntouched, arena.size());
         return 0;
       }))
     return error;
