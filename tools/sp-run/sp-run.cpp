@@ -46,7 +46,18 @@ static Error parseCommandLine(int argc, char **argv) {
 
   std::string text;
   raw_string_ostream os(text);
-  if (cl::ParseCommandLineOptions(argc, argv, "runs sharded programs\n", &os)) {
+  // LLVM's own options, which libraries register, are not for this tool's users.
+  static cl::OptionCategory none("sp-run options");
+  cl::HideUnrelatedOptions(none);
+  if (cl::ParseCommandLineOptions(
+          argc, argv,
+          "sp-run: runs models and programs on tensor- and sequence-parallel "
+          "ranks\n\n"
+          "  sp-run forward --model DIR --batch batch.safetensors --mesh tp=2 "
+          "--out out.safetensors\n"
+          "  sp-opt model.mlir --sp-parallelize=tp=2 | sp-run exec - --inputs "
+          "batch.safetensors --weights DIR\n",
+          &os)) {
     if (!known)
       return usageError("no command given; the commands are: " +
                         listCommands());
