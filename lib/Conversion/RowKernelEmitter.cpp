@@ -1,22 +1,26 @@
 //===- RowKernelEmitter.cpp - CPU code for row kernels --------------------===//
 //
-// Writes vectors directly: a loop over rows, and in it one loop over columns for
-// each generation of row reductions, then one that stores. A value that several
-// loops need is computed again from the inputs, which are in L1 by then. Each op
-// is emitted for several vectors in a row (interleaved), which is where the
-// instruction-level parallelism comes from.
+// Writes vectors directly: a loop over rows, and in it one loop over columns
+// for each generation of row reductions, then one that stores. A value that
+// several loops need is computed again from the inputs, which are in L1 by
+// then. Each op is emitted for several vectors in a row (interleaved), which is
+// where the instruction-level parallelism comes from.
 //
-// A row's code depends only on its columns, so its bits are the same whichever
-// rows are computed with it.
+// The bits of a value depend on its own definition and the number of columns,
+// and on nothing else: not on the other rows or on what else the kernel
+// computes. So programs that split or fuse token-local work differently agree
+// to the last bit. Hence no fast-math flags (contraction would round
+// differently where an intermediate is stored, too), and one order for sums
+// whatever the unrolling.
 //
 //===----------------------------------------------------------------------===//
 
-#include "sp/Conversion/RowKernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "sp/Conversion/RowKernels.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -25,10 +29,34 @@ using namespace sp;
 
 namespace {
 
-/// How many columns one step of a column loop handles: `unroll` vectors of `width`.
+/// Lanes of a vector, whatever its element type.
+constexpr int64_t kWidth = 16;
+/// Vectors in a step of a column loop; with exp, which is a long chain of ops.
+constexpr int64_t kUnroll = 4, kExpUnroll = 8;
+/// A row's n-th vector is combined into accumulator n % kAccumulators.
+constexpr int64_t kAccumulators = 4;
+static_assert(kUnroll % kAccumulators == 0 && kExpUnroll % kAccumulators == 0);
+
+/// How many columns one step of a column loop handles: `unroll` vectors of
+/// `width` lanes; a width of 1 stands for scalars.
 struct Step {
   int64_t width, unroll;
   int64_t columns() const { return width * unroll; }
+};
+
+/// Where an element is loaded or stored.
+struct Access {
+  Access(unsigned operand, Type element, AffineMap map);
+
+  /// The number of the tensor among inputs and results.
+  unsigned operand;
+  Type element;
+  AffineExpr offset;
+  /// Whether the offset depends on the column, and whether it is the column
+  /// plus something: then columns are vectors in memory.
+  bool perColumn, contiguous;
+  /// The address at column 0 of the current row.
+  Value rowAddress;
 };
 
 /// A column value: one SSA value (a vector, or a scalar if the width is 1) for
@@ -39,8 +67,9 @@ class Emitter {
 public:
   Emitter(OpBuilder &builder, RowKernelOp kernel)
       : kernel(kernel), body(&kernel.getBody().front()),
-        b(kernel.getLoc(), builder), pointer(LLVM::LLVMPointerType::get(
-                                         builder.getContext())) {}
+        yield(cast<YieldOp>(body->getTerminator())),
+        b(kernel.getLoc(), builder),
+        pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
 
   LLVM::LLVMFuncOp emit(StringRef name);
 
@@ -50,38 +79,39 @@ private:
   /// The number of reductions that come before a value, one after the other.
   unsigned generation(Value value) const { return generations.lookup(value); }
   bool isColumn(Value value) const { return columnValues.contains(value); }
-  /// The column ops, in order, that `roots` need, without what is row-uniform.
+  /// The column ops, in order, that `roots` need, and the inputs that they
+  /// read.
   SmallVector<Operation *> getColumnSlice(ArrayRef<Value> roots,
-                                          SetVector<Value> &loads);
+                                          SetVector<Value> &arguments);
 
-  // Addresses.
+  // Memory.
   Value i64(int64_t value) {
     return arith::ConstantIntOp::create(b, value, 64);
   }
-  Value expand(AffineExpr expr, Value row);
-  int64_t columnStride(AffineMap map) const;
-  /// The address of (row, 0) of operand `index` through `map`.
-  Value rowAddress(unsigned index, AffineMap map, Value row);
-  Value address(Value base, Type element, Value offset) {
-    return LLVM::GEPOp::create(b, pointer, element, base, ValueRange(offset));
-  }
+  Value expand(AffineExpr offset, Value column);
+  Value address(const Access &access, Value column);
+  Columns load(const Access &access, Step step, Value column);
+  void store(const Access &access, Step step, Value column,
+             const Columns &values);
 
   // Code.
-  void emitRow(Value row);
+  void emitRow();
   /// A row-uniform value.
   Value uniform(Value value);
   Value combine(ReduceKind kind, Value x, Value y);
   Value identity(ReduceKind kind, Type type);
+  Value reduceLanes(ReduceKind kind, Value vector);
   /// One loop over all columns: `reductions`, then `stores`.
   void emitPass(ArrayRef<RowReduceOp> reductions, ArrayRef<unsigned> stores);
-  /// The body of a step at column `col`; updates the accumulators.
-  void emitStep(Step step, Value col, ArrayRef<RowReduceOp> reductions,
-                ArrayRef<unsigned> stores,
-                SmallVectorImpl<Columns> &accumulators);
-  Columns emitColumnOp(Operation *op, Step step, Value col,
-                       DenseMap<Value, Columns> &values);
-  Columns operandColumns(Value value, Step step,
-                         DenseMap<Value, Columns> &values);
+  /// The body of a step whose first vector is the row's `first`-th modulo
+  /// kAccumulators; updates the accumulators.
+  void emitStep(Step step, int64_t first, Value column,
+                ArrayRef<RowReduceOp> reductions, ArrayRef<unsigned> stores,
+                MutableArrayRef<Columns> accumulators);
+  SmallVector<Columns> emitColumnOp(Operation *op, Step step, Value column,
+                                    DenseMap<Value, Columns> &values);
+  Columns getColumns(Value value, Step step, DenseMap<Value, Columns> &values);
+  SmallVector<Value> emitOp(Operation *op, ValueRange operands, int64_t width);
   Value emitExp(Value x);
 
   Type widen(Type element, int64_t width) {
@@ -102,18 +132,20 @@ private:
 
   RowKernelOp kernel;
   Block *body;
+  YieldOp yield;
   ImplicitLocOpBuilder b;
   Type pointer;
 
   DenseMap<Value, unsigned> generations;
   DenseSet<Value> columnValues;
-  SmallVector<AffineMap> inputMaps, outputMaps;
-  int64_t width = 1, unroll = 1;
+  /// One for each body argument; one for each yielded value.
+  SmallVector<Access> loads, stores;
+  int64_t unroll = kUnroll;
 
-  /// Per function: the operands' pointers. Per row: the addresses of column 0 of
-  /// inputs and stores, and row-uniform values.
+  /// Per function: the operands' pointers. Per row: its number and its
+  /// row-uniform values.
   SmallVector<Value> pointers;
-  SmallVector<Value> inputRows, outputRows;
+  Value row;
   DenseMap<Value, Value> uniforms;
 };
 
@@ -123,65 +155,56 @@ private:
 // What the body says
 //===----------------------------------------------------------------------===//
 
-/// No NaN or infinity is assumed away: a loss that is NaN must stay NaN.
-static constexpr arith::FastMathFlags kFastMath =
-    arith::FastMathFlags::contract | arith::FastMathFlags::nsz;
-
-void Emitter::analyse() {
-  for (AffineMap map : kernel.getInputMaps().getAsValueRange<AffineMapAttr>())
-    inputMaps.push_back(map);
-  for (AffineMap map : kernel.getOutputMaps().getAsValueRange<AffineMapAttr>())
-    outputMaps.push_back(map);
-  for (auto [argument, map] : llvm::zip(body->getArguments(), inputMaps))
-    if (map.isFunctionOfDim(1))
-      columnValues.insert(argument);
-  bool hasF64 = false, hasExp = false;
-  for (Operation &op : body->without_terminator()) {
-    unsigned latest = 0;
-    bool column = isa<ColIndexOp>(op);
-    for (Value operand : op.getOperands()) {
-      latest = std::max(latest, generation(operand));
-      column |= isColumn(operand);
-    }
-    bool reduces = isa<RowReduceOp>(op);
-    for (Value result : op.getResults()) {
-      generations[result] = latest + reduces;
-      if (column && !reduces)
-        columnValues.insert(result);
-      hasF64 |= result.getType().isF64() && (column || reduces);
-    }
-    hasExp |= isa<math::ExpOp>(op) && column;
-  }
-  for (Value argument : body->getArguments())
-    hasF64 |= argument.getType().isF64();
-
-  // Vectors need columns side by side in everything that is read and written.
-  bool contiguous = true;
-  for (AffineMap map : llvm::concat<AffineMap>(inputMaps, outputMaps))
-    if (map.isFunctionOfDim(1) && columnStride(map) != 1)
-      contiguous = false;
-  if (contiguous) {
-    width = hasF64 ? 8 : 16;
-    unroll = hasExp && !hasF64 ? 8 : 4;
-  }
+Access::Access(unsigned operand, Type element, AffineMap map)
+    : operand(operand), element(element), offset(map.getResult(0)),
+      perColumn(map.isFunctionOfDim(1)) {
+  AffineExpr row, column;
+  bindDims(map.getContext(), row, column);
+  AffineExpr atZero =
+      offset.replace(column, getAffineConstantExpr(0, map.getContext()));
+  contiguous = simplifyAffineExpr(offset - atZero, 2, 0) == column;
 }
 
-/// The coefficient of the column in a map; 0 if there is none. Maps are linear in
-/// the column (it is the last dimension of what it runs over) or are not vectors.
-int64_t Emitter::columnStride(AffineMap map) const {
-  MLIRContext *context = map.getContext();
-  AffineExpr zero = getAffineConstantExpr(0, context);
-  AffineExpr one = getAffineConstantExpr(1, context);
-  AffineExpr difference = simplifyAffineExpr(
-      map.getResult(0).replaceDims({zero, one}) -
-          map.getResult(0).replaceDims({zero, zero}),
-      2, 0);
-  auto constant = dyn_cast<AffineConstantExpr>(difference);
-  return constant ? constant.getValue() : 0;
+static bool isPolynomialExp(Operation *op) {
+  return isa<math::ExpOp>(op) && op->getResult(0).getType().isF32();
+}
+
+void Emitter::analyse() {
+  unsigned operand = 0;
+  for (auto [argument, map] :
+       llvm::zip(body->getArguments(),
+                 kernel.getInputMaps().getAsValueRange<AffineMapAttr>())) {
+    loads.emplace_back(operand++, argument.getType(), map);
+    if (loads.back().perColumn)
+      columnValues.insert(argument);
+  }
+  for (auto [value, map, result] :
+       llvm::zip(yield.getValues(),
+                 kernel.getOutputMaps().getAsValueRange<AffineMapAttr>(),
+                 kernel.getOutputResults()))
+    stores.emplace_back(operand + result, value.getType(), map);
+
+  for (Operation &op : body->without_terminator()) {
+    bool reduces = isa<RowReduceOp>(op);
+    bool column = !reduces && (isa<ColIndexOp>(op) ||
+                               llvm::any_of(op.getOperands(), [&](Value value) {
+                                 return isColumn(value);
+                               }));
+    unsigned latest = 0;
+    for (Value operand : op.getOperands())
+      latest = std::max(latest, generation(operand));
+    for (Value result : op.getResults()) {
+      generations[result] = latest + reduces;
+      if (column)
+        columnValues.insert(result);
+    }
+    if (column && isPolynomialExp(&op))
+      unroll = kExpUnroll;
+  }
 }
 
 SmallVector<Operation *> Emitter::getColumnSlice(ArrayRef<Value> roots,
-                                                 SetVector<Value> &loads) {
+                                                 SetVector<Value> &arguments) {
   SetVector<Value> needed;
   for (Value root : roots)
     if (isColumn(root))
@@ -189,7 +212,7 @@ SmallVector<Operation *> Emitter::getColumnSlice(ArrayRef<Value> roots,
   for (unsigned i = 0; i < needed.size(); ++i) {
     Operation *def = needed[i].getDefiningOp();
     if (!def) {
-      loads.insert(needed[i]);
+      arguments.insert(needed[i]);
       continue;
     }
     for (Value operand : def->getOperands())
@@ -198,29 +221,31 @@ SmallVector<Operation *> Emitter::getColumnSlice(ArrayRef<Value> roots,
   }
   SmallVector<Operation *> slice;
   for (Operation &op : body->without_terminator())
-    if (op.getNumResults() && needed.contains(op.getResult(0)))
+    if (llvm::any_of(op.getResults(),
+                     [&](Value result) { return needed.contains(result); }))
       slice.push_back(&op);
   return slice;
 }
 
 //===----------------------------------------------------------------------===//
-// Addresses
+// Memory
 //===----------------------------------------------------------------------===//
 
-/// An expression of the row, at column 0.
-Value Emitter::expand(AffineExpr expr, Value row) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dim.getPosition() == 0 ? row : i64(0);
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+/// The value of `offset` at (row, column).
+Value Emitter::expand(AffineExpr offset, Value column) {
+  if (auto dim = dyn_cast<AffineDimExpr>(offset))
+    return dim.getPosition() == 0 ? row : column;
+  if (auto constant = dyn_cast<AffineConstantExpr>(offset))
     return i64(constant.getValue());
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value lhs = expand(binary.getLHS(), row), rhs = expand(binary.getRHS(), row);
-  switch (expr.getKind()) {
+  auto binary = cast<AffineBinaryOpExpr>(offset);
+  Value lhs = expand(binary.getLHS(), column);
+  Value rhs = expand(binary.getRHS(), column);
+  switch (offset.getKind()) {
   case AffineExprKind::Add:
     return arith::AddIOp::create(b, lhs, rhs);
   case AffineExprKind::Mul:
     return arith::MulIOp::create(b, lhs, rhs);
-  case AffineExprKind::FloorDiv: // Offsets are not negative.
+  case AffineExprKind::FloorDiv: // What is divided is not negative.
     return arith::DivUIOp::create(b, lhs, rhs);
   case AffineExprKind::Mod:
     return arith::RemUIOp::create(b, lhs, rhs);
@@ -229,33 +254,66 @@ Value Emitter::expand(AffineExpr expr, Value row) {
   }
 }
 
-Value Emitter::rowAddress(unsigned index, AffineMap map, Value row) {
-  Value operand = index < kernel.getInputs().size()
-                      ? kernel.getInputs()[index]
-                      : kernel.getResult(index - kernel.getInputs().size());
-  Type element = cast<RankedTensorType>(operand.getType()).getElementType();
-  return address(pointers[index], element, expand(map.getResult(0), row));
+Value Emitter::address(const Access &access, Value column) {
+  if (access.contiguous && access.rowAddress)
+    return LLVM::GEPOp::create(b, pointer, access.element, access.rowAddress,
+                               ValueRange(column));
+  return LLVM::GEPOp::create(b, pointer, access.element,
+                             pointers[access.operand],
+                             ValueRange(expand(access.offset, column)));
+}
+
+static unsigned getByteWidth(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+Columns Emitter::load(const Access &access, Step step, Value column) {
+  unsigned alignment = getByteWidth(access.element);
+  auto loadAt = [&](int64_t columns, int64_t width) -> Value {
+    Value first = arith::AddIOp::create(b, column, i64(columns));
+    return LLVM::LoadOp::create(b, widen(access.element, width),
+                                address(access, first), alignment);
+  };
+  Columns values;
+  for (int64_t u = 0; u < step.unroll; ++u) {
+    if (access.contiguous || step.width == 1) {
+      values.push_back(loadAt(u * step.width, step.width));
+      continue;
+    }
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < step.width; ++lane)
+      lanes.push_back(loadAt(u * step.width + lane, 1));
+    values.push_back(vector::FromElementsOp::create(
+        b, cast<VectorType>(widen(access.element, step.width)), lanes));
+  }
+  return values;
+}
+
+void Emitter::store(const Access &access, Step step, Value column,
+                    const Columns &values) {
+  unsigned alignment = getByteWidth(access.element);
+  auto storeAt = [&](int64_t columns, Value value) {
+    Value first = arith::AddIOp::create(b, column, i64(columns));
+    LLVM::StoreOp::create(b, value, address(access, first), alignment);
+  };
+  for (int64_t u = 0; u < step.unroll; ++u) {
+    if (access.contiguous || step.width == 1) {
+      storeAt(u * step.width, values[u]);
+      continue;
+    }
+    for (int64_t lane = 0; lane < step.width; ++lane)
+      storeAt(u * step.width + lane,
+              vector::ExtractOp::create(b, values[u], lane));
+  }
 }
 
 //===----------------------------------------------------------------------===//
-// Code
+// Ops
 //===----------------------------------------------------------------------===//
 
-Value Emitter::combine(ReduceKind kind, Value x, Value y) {
-  if (kind == ReduceKind::Sum)
-    return arith::AddFOp::create(b, x, y, kFastMath);
-  return arith::MaximumFOp::create(b, x, y); // Propagates NaN.
-}
-
-Value Emitter::identity(ReduceKind kind, Type type) {
-  return number(type, kind == ReduceKind::Sum
-                          ? 0.0
-                          : -std::numeric_limits<double>::infinity());
-}
-
-/// 2^x by a polynomial on [-1/2, 1/2] and an exponent; relative error below 1e-7.
-/// Below -104 the result is 0 in f32 anyway, and the conversion to an integer must
-/// stay in range; a NaN fails the comparison and goes through.
+/// 2^x by a polynomial on [-1/2, 1/2] and an exponent; relative error below
+/// 1e-7. Below -104 the result is 0 in f32 anyway, and the conversion to an
+/// integer must stay in range; a NaN fails the comparison and goes through.
 Value Emitter::emitExp(Value x) {
   Type type = x.getType();
   auto fma = [&](Value p, Value f, double c) -> Value {
@@ -274,260 +332,264 @@ Value Emitter::emitExp(Value x) {
   // log2(e) in two parts, so that the fraction keeps its low bits.
   Value fraction =
       math::FmaOp::create(b, x, number(type, 1.44269502162933349609), negated);
-  fraction =
-      math::FmaOp::create(b, x, number(type, 1.92596299112661746887e-8), fraction);
+  fraction = math::FmaOp::create(b, x, number(type, 1.92596299112661746887e-8),
+                                 fraction);
   Value p = number(type, 1.535336188319500e-4);
-  for (double c : {1.339887440266574e-3, 9.618437357674640e-3,
-                   5.550332471162809e-2, 2.402264791363012e-1,
-                   6.931472028550421e-1, 1.0})
+  for (double c :
+       {1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
+        2.402264791363012e-1, 6.931472028550421e-1, 1.0})
     p = fma(p, fraction, c);
-  Type integer = widen(b.getI32Type(), isa<VectorType>(type) ? width : 1);
+  bool isVector = isa<VectorType>(type);
+  Type integer = widen(b.getI32Type(), isVector ? kWidth : 1);
   Value exponent = arith::FPToSIOp::create(b, integer, whole);
   std::string intrinsic =
-      isa<VectorType>(type)
-          ? ("llvm.ldexp.v" + Twine(width) + "f32.v" + Twine(width) + "i32").str()
+      isVector
+          ? ("llvm.ldexp.v" + Twine(kWidth) + "f32.v" + Twine(kWidth) + "i32")
+                .str()
           : "llvm.ldexp.f32.i32";
   return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(intrinsic),
                                        ValueRange{p, exponent})
       .getResult(0);
 }
 
-/// An op on scalars, on vectors of them.
-static Operation *cloneWidened(ImplicitLocOpBuilder &b, Operation *op,
-                               ValueRange operands, TypeRange types) {
+/// The scalar `op` on vectors of `width` lanes, without its fast-math flags.
+SmallVector<Value> Emitter::emitOp(Operation *op, ValueRange operands,
+                                   int64_t width) {
+  if (isPolynomialExp(op))
+    return {emitExp(operands[0])};
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
-  state.addTypes(types);
+  for (Type type : op->getResultTypes())
+    state.addTypes(widen(type, width));
   state.addAttributes(op->getAttrs());
   Operation *clone = b.create(state);
   if (auto fast = dyn_cast<arith::ArithFastMathInterface>(clone))
     clone->setAttr(fast.getFastMathAttrName(),
-                   arith::FastMathFlagsAttr::get(b.getContext(), kFastMath));
-  return clone;
+                   arith::FastMathFlagsAttr::get(b.getContext(),
+                                                 arith::FastMathFlags::none));
+  return SmallVector<Value>(clone->getResults());
 }
 
 Value Emitter::uniform(Value value) {
   if (Value known = uniforms.lookup(value))
     return known;
-  Value result;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    result = LLVM::LoadOp::create(b, argument.getType(),
-                                  inputRows[argument.getArgNumber()]);
-  } else {
-    Operation *op = value.getDefiningOp();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(uniform(operand));
-    if (isa<math::ExpOp>(op) && value.getType().isF32())
-      result = emitExp(operands[0]);
-    else if (isa<RowReduceOp>(op))
-      llvm_unreachable("a reduction's value is known after its pass");
-    else
-      result = cloneWidened(b, op, operands, op->getResultTypes())
-                   ->getResult(cast<OpResult>(value).getResultNumber());
+    const Access &access = loads[argument.getArgNumber()];
+    return uniforms[value] = load(access, {1, 1}, i64(0)).front();
   }
-  return uniforms[value] = result;
+  Operation *op = value.getDefiningOp();
+  assert(!isa<RowReduceOp>(op) && "a reduction is known after its pass");
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(uniform(operand));
+  for (auto [result, scalar] :
+       llvm::zip(op->getResults(), emitOp(op, operands, 1)))
+    uniforms[result] = scalar;
+  return uniforms.lookup(value);
 }
 
-Columns Emitter::operandColumns(Value value, Step step,
-                                DenseMap<Value, Columns> &values) {
+Columns Emitter::getColumns(Value value, Step step,
+                            DenseMap<Value, Columns> &values) {
   if (isColumn(value))
     return values.lookup(value);
   return Columns(step.unroll, splat(uniforms.lookup(value), step.width));
 }
 
-Columns Emitter::emitColumnOp(Operation *op, Step step, Value col,
-                              DenseMap<Value, Columns> &values) {
-  Columns result;
-  if (isa<ColIndexOp>(op)) {
-    Type type = widen(b.getI64Type(), step.width);
-    for (int64_t u = 0; u < step.unroll; ++u) {
-      Value first = arith::AddIOp::create(b, col, i64(u * step.width));
-      Value index = splat(first, step.width);
-      if (step.width > 1) {
-        SmallVector<int64_t> numbers =
-            llvm::to_vector(llvm::seq<int64_t>(0, step.width));
-        Value lanes = arith::ConstantOp::create(
-            b, DenseElementsAttr::get(cast<ShapedType>(type),
-                                      ArrayRef<int64_t>(numbers)));
-        index = arith::AddIOp::create(b, index, lanes);
-      }
-      result.push_back(index);
-    }
-    return result;
-  }
-  SmallVector<Columns> operands;
+SmallVector<Columns> Emitter::emitColumnOp(Operation *op, Step step,
+                                           Value column,
+                                           DenseMap<Value, Columns> &values) {
+  SmallVector<Columns> operands, results(op->getNumResults());
   for (Value operand : op->getOperands())
-    operands.push_back(operandColumns(operand, step, values));
-  Type type = widen(op->getResult(0).getType(), step.width);
-  bool exp = isa<math::ExpOp>(op) && op->getResult(0).getType().isF32();
+    operands.push_back(getColumns(operand, step, values));
   for (int64_t u = 0; u < step.unroll; ++u) {
+    if (isa<ColIndexOp>(op)) {
+      Value index = splat(arith::AddIOp::create(b, column, i64(u * step.width)),
+                          step.width);
+      if (step.width > 1)
+        index = arith::AddIOp::create(
+            b, index,
+            arith::ConstantOp::create(
+                b, b.getI64VectorAttr(
+                       llvm::to_vector(llvm::seq<int64_t>(0, step.width)))));
+      results[0].push_back(index);
+      continue;
+    }
     SmallVector<Value> own;
     for (const Columns &operand : operands)
       own.push_back(operand[u]);
-    result.push_back(exp ? emitExp(own[0])
-                         : cloneWidened(b, op, own, type)->getResult(0));
+    for (auto [result, value] : llvm::zip(results, emitOp(op, own, step.width)))
+      result.push_back(value);
   }
-  return result;
+  return results;
 }
 
-static unsigned getByteWidth(Type element) {
-  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Value Emitter::combine(ReduceKind kind, Value x, Value y) {
+  if (kind == ReduceKind::Sum)
+    return arith::AddFOp::create(b, x, y);
+  return arith::MaximumFOp::create(b, x, y); // Propagates NaN.
 }
 
-void Emitter::emitStep(Step step, Value col, ArrayRef<RowReduceOp> reductions,
-                       ArrayRef<unsigned> stores,
-                       SmallVectorImpl<Columns> &accumulators) {
-  auto yield = cast<YieldOp>(body->getTerminator());
+/// -0 + x is x for every x, so LLVM can fold it.
+Value Emitter::identity(ReduceKind kind, Type type) {
+  return number(type, kind == ReduceKind::Sum
+                          ? -0.0
+                          : -std::numeric_limits<double>::infinity());
+}
+
+/// A tree, written out: a vector reduction would be a serial chain, or would
+/// need permission to reassociate, with an order of LLVM's choice.
+Value Emitter::reduceLanes(ReduceKind kind, Value vector) {
+  for (int64_t half = kWidth / 2; half >= 1; half /= 2) {
+    auto lanes = [&](int64_t from) -> Value {
+      return vector::ShuffleOp::create(
+          b, vector, vector,
+          llvm::to_vector(llvm::seq<int64_t>(from, from + half)));
+    };
+    vector = combine(kind, lanes(0), lanes(half));
+  }
+  return vector::ExtractOp::create(b, vector, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void Emitter::emitStep(Step step, int64_t first, Value column,
+                       ArrayRef<RowReduceOp> reductions,
+                       ArrayRef<unsigned> storeNumbers,
+                       MutableArrayRef<Columns> accumulators) {
   SmallVector<Value> roots;
   for (RowReduceOp reduction : reductions)
     roots.push_back(reduction.getInput());
-  for (unsigned store : stores)
-    roots.push_back(yield.getValues()[store]);
-  SetVector<Value> loads;
-  SmallVector<Operation *> slice = getColumnSlice(roots, loads);
+  for (unsigned number : storeNumbers)
+    roots.push_back(yield.getValues()[number]);
+  SetVector<Value> arguments;
+  SmallVector<Operation *> slice = getColumnSlice(roots, arguments);
 
-  auto at = [&](Value base, AffineMap map, Type element, int64_t u) {
-    Value column = arith::AddIOp::create(b, col, i64(u * step.width));
-    if (int64_t stride = columnStride(map); stride != 1)
-      column = arith::MulIOp::create(b, column, i64(stride));
-    return address(base, element, column);
-  };
   DenseMap<Value, Columns> values;
-  for (Value load : loads) {
-    unsigned number = cast<BlockArgument>(load).getArgNumber();
-    Type element = load.getType();
-    Columns &columns = values[load];
-    for (int64_t u = 0; u < step.unroll; ++u)
-      columns.push_back(LLVM::LoadOp::create(
-          b, widen(element, step.width),
-          at(inputRows[number], inputMaps[number], element, u),
-          getByteWidth(element)));
-  }
+  for (Value argument : arguments)
+    values[argument] =
+        load(loads[cast<BlockArgument>(argument).getArgNumber()], step, column);
   for (Operation *op : slice)
-    values[op->getResult(0)] = emitColumnOp(op, step, col, values);
-  for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
-    RowReduceOp reduction = reductions[number];
-    Columns input = operandColumns(reduction.getInput(), step, values);
-    for (int64_t u = 0; u < step.unroll; ++u)
-      accumulator[u] = combine(reduction.getKind(), accumulator[u], input[u]);
+    for (auto [result, columns] :
+         llvm::zip(op->getResults(), emitColumnOp(op, step, column, values)))
+      values[result] = columns;
+  for (auto [reduction, accumulator] : llvm::zip(reductions, accumulators)) {
+    RowReduceOp op = reduction;
+    for (auto [u, value] :
+         llvm::enumerate(getColumns(op.getInput(), step, values))) {
+      Value &own = accumulator[(first + u) % accumulator.size()];
+      own = combine(op.getKind(), own, value);
+    }
   }
-  for (unsigned store : stores) {
-    Value value = yield.getValues()[store];
-    Columns columns = operandColumns(value, step, values);
-    for (int64_t u = 0; u < step.unroll; ++u)
-      LLVM::StoreOp::create(
-          b, columns[u],
-          at(outputRows[store], outputMaps[store], value.getType(), u),
-          getByteWidth(value.getType()));
-  }
+  for (unsigned number : storeNumbers)
+    store(stores[number], step, column,
+          getColumns(yield.getValues()[number], step, values));
 }
 
 void Emitter::emitPass(ArrayRef<RowReduceOp> reductions,
-                       ArrayRef<unsigned> stores) {
+                       ArrayRef<unsigned> storeNumbers) {
   // Row-uniform operands of the loop are computed before it.
-  auto yield = cast<YieldOp>(body->getTerminator());
   SmallVector<Value> roots;
   for (RowReduceOp reduction : reductions)
     roots.push_back(reduction.getInput());
-  for (unsigned store : stores)
-    roots.push_back(yield.getValues()[store]);
-  SetVector<Value> loads;
-  for (Operation *op : getColumnSlice(roots, loads))
-    for (Value operand : op->getOperands())
-      if (!isColumn(operand))
-        uniform(operand);
+  for (unsigned number : storeNumbers)
+    roots.push_back(yield.getValues()[number]);
+  SetVector<Value> arguments;
+  for (Operation *op : getColumnSlice(roots, arguments))
+    llvm::append_range(roots, op->getOperands());
   for (Value root : roots)
     if (!isColumn(root))
       uniform(root);
 
-  int64_t cols = kernel.getCols();
-  // Per reduction: the row's value so far, from the parts that are done.
-  SmallVector<Value> totals(reductions.size());
-  int64_t done = 0;
-  // `count` columns in steps; accumulators are vectors across the steps.
-  auto run = [&](Step step, int64_t count) {
-    int64_t trips = count / step.columns();
+  int64_t cols = kernel.getCols(), done = 0;
+  // As many steps as still fit; a single one needs no loop.
+  auto run = [&](Step step, MutableArrayRef<Columns> accumulators) {
+    int64_t first = done / kWidth % kAccumulators;
+    int64_t trips = (cols - done) / step.columns();
+    Value begin = i64(done);
+    done += trips * step.columns();
+    if (trips == 1)
+      return emitStep(step, first, begin, reductions, storeNumbers,
+                      accumulators);
     if (trips == 0)
       return;
-    SmallVector<Value> initial;
-    for (RowReduceOp reduction : reductions)
-      initial.append(step.unroll, identity(reduction.getKind(),
-                                           widen(reduction.getType(), step.width)));
-    auto split = [&](ValueRange flat) {
-      SmallVector<Columns> accumulators;
-      for (unsigned i = 0; i < reductions.size(); ++i)
-        accumulators.emplace_back(
-            llvm::to_vector<4>(flat.slice(i * step.unroll, step.unroll)));
-      return accumulators;
+    SmallVector<Value> flat;
+    for (const Columns &accumulator : accumulators)
+      llvm::append_range(flat, accumulator);
+    auto assign = [&](ValueRange values) {
+      for (Columns &accumulator : accumulators) {
+        llvm::copy(values.take_front(accumulator.size()), accumulator.begin());
+        values = values.drop_front(accumulator.size());
+      }
     };
-    SmallVector<Columns> accumulators;
-    if (trips == 1) {
-      accumulators = split(initial);
-      emitStep(step, i64(done), reductions, stores, accumulators);
-    } else {
-      auto loop = scf::ForOp::create(b, i64(done),
-                                     i64(done + trips * step.columns()),
-                                     i64(step.columns()), initial);
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(loop.getBody());
-        SmallVector<Columns> inner = split(loop.getRegionIterArgs());
-        emitStep(step, loop.getInductionVar(), reductions, stores, inner);
-        SmallVector<Value> flat;
-        for (const Columns &accumulator : inner)
-          llvm::append_range(flat, accumulator);
-        // With no results the builder has made a terminator already.
-        if (!reductions.empty())
-          scf::YieldOp::create(b, flat);
-      }
-      accumulators = split(loop.getResults());
+    auto loop =
+        scf::ForOp::create(b, begin, i64(done), i64(step.columns()), flat);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      assign(loop.getRegionIterArgs());
+      emitStep(step, first, loop.getInductionVar(), reductions, storeNumbers,
+               accumulators);
+      flat.clear();
+      for (const Columns &accumulator : accumulators)
+        llvm::append_range(flat, accumulator);
+      // With no results the builder has made a terminator already.
+      if (!flat.empty())
+        scf::YieldOp::create(b, flat);
     }
-    for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
-      RowReduceOp reduction = reductions[number];
-      // A tree over the vectors, then one over the lanes.
-      while (accumulator.size() > 1) {
-        Columns half;
-        for (unsigned i = 0; i < accumulator.size(); i += 2)
-          half.push_back(combine(reduction.getKind(), accumulator[i],
-                                 accumulator[i + 1]));
-        accumulator = half;
-      }
-      Value part = accumulator.front();
-      if (step.width > 1)
-        part = reduction.getKind() == ReduceKind::Sum
-                   ? vector::ReductionOp::create(
-                         b, vector::CombiningKind::ADD, part,
-                         kFastMath | arith::FastMathFlags::reassoc)
-                   : vector::ReductionOp::create(
-                         b, vector::CombiningKind::MAXIMUMF, part);
-      Value &total = totals[number];
-      total = total ? combine(reduction.getKind(), total, part) : part;
-    }
-    done += trips * step.columns();
+    assign(loop.getResults());
   };
-  run({width, unroll}, cols - done);
-  if (unroll > 1)
-    run({width, 1}, cols - done);
-  if (width > 1)
-    run({1, 1}, cols - done);
-  for (auto [number, total] : llvm::enumerate(totals))
-    uniforms[RowReduceOp(reductions[number]).getResult()] = total;
+  auto initial = [&](int64_t width, int64_t count) {
+    SmallVector<Columns> accumulators;
+    for (RowReduceOp reduction : reductions)
+      accumulators.emplace_back(
+          count,
+          identity(reduction.getKind(), widen(reduction.getType(), width)));
+    return accumulators;
+  };
+
+  // Steps of half the size take what a larger one leaves; the last columns are
+  // scalars.
+  SmallVector<Columns> vectors =
+      initial(kWidth, std::min(cols / kWidth, kAccumulators));
+  for (int64_t vectorsPerStep = unroll; vectorsPerStep >= 1;
+       vectorsPerStep /= 2)
+    run({kWidth, vectorsPerStep}, vectors);
+  SmallVector<Columns> scalars = initial(1, 1);
+  run({1, 1}, scalars);
+
+  for (auto [number, reduction] : llvm::enumerate(reductions)) {
+    RowReduceOp op = reduction;
+    ReduceKind kind = op.getKind();
+    Value total = scalars[number].front();
+    // Neighbours first.
+    Columns &parts = vectors[number];
+    while (parts.size() > 1) {
+      Columns pairs;
+      for (unsigned i = 0; i + 1 < parts.size(); i += 2)
+        pairs.push_back(combine(kind, parts[i], parts[i + 1]));
+      if (parts.size() % 2)
+        pairs.push_back(parts.back());
+      parts = pairs;
+    }
+    if (!parts.empty())
+      total = combine(kind, reduceLanes(kind, parts.front()), total);
+    uniforms[op.getResult()] = total;
+  }
 }
 
-void Emitter::emitRow(Value row) {
-  unsigned numInputs = kernel.getInputs().size();
-  for (auto [i, map] : llvm::enumerate(inputMaps))
-    inputRows.push_back(rowAddress(i, map, row));
-  for (auto [map, result] :
-       llvm::zip(outputMaps, kernel.getOutputResults()))
-    outputRows.push_back(rowAddress(numInputs + result, map, row));
+void Emitter::emitRow() {
+  for (Access &access : llvm::concat<Access>(loads, stores))
+    access.rowAddress = address(access, i64(0));
 
-  auto yield = cast<YieldOp>(body->getTerminator());
   unsigned last = 0;
-  for (Operation &op : body->without_terminator())
-    if (isa<RowReduceOp>(op))
-      last = std::max(last, generation(op.getResult(0)));
+  for (auto reduction : body->getOps<RowReduceOp>())
+    last = std::max(last, generation(reduction.getResult()));
   for (unsigned number = 1; number <= last; ++number) {
     SmallVector<RowReduceOp> reductions;
     for (auto reduction : body->getOps<RowReduceOp>())
@@ -535,18 +597,16 @@ void Emitter::emitRow(Value row) {
         reductions.push_back(reduction);
     emitPass(reductions, {});
   }
-  SmallVector<unsigned> stores;
-  for (auto [i, map] : llvm::enumerate(outputMaps)) {
-    if (map.isFunctionOfDim(1)) {
-      stores.push_back(i);
-      continue;
-    }
-    Value value = yield.getValues()[i];
-    LLVM::StoreOp::create(b, uniform(value), outputRows[i],
-                          getByteWidth(value.getType()));
+
+  SmallVector<unsigned> perColumn;
+  for (auto [number, access] : llvm::enumerate(stores)) {
+    if (access.perColumn)
+      perColumn.push_back(number);
+    else
+      store(access, {1, 1}, i64(0), {uniform(yield.getValues()[number])});
   }
-  if (!stores.empty())
-    emitPass({}, stores);
+  if (!perColumn.empty())
+    emitPass({}, perColumn);
 }
 
 LLVM::LLVMFuncOp Emitter::emit(StringRef name) {
@@ -554,20 +614,23 @@ LLVM::LLVMFuncOp Emitter::emit(StringRef name) {
   Type i64Type = b.getI64Type();
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64Type, i64Type});
-  auto function = LLVM::LLVMFuncOp::create(b, name, type,
-                                           LLVM::Linkage::Internal);
+  auto function =
+      LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
   OpBuilder::InsertionGuard guard(b);
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   unsigned count = kernel.getInputs().size() + kernel.getNumResults();
   for (unsigned i = 0; i < count; ++i)
     pointers.push_back(LLVM::LoadOp::create(
-        b, pointer, address(entry->getArgument(0), pointer, i64(i))));
-  auto rows = scf::ForOp::create(b, entry->getArgument(1), entry->getArgument(2),
-                                 i64(1));
+        b, pointer,
+        LLVM::GEPOp::create(b, pointer, pointer, entry->getArgument(0),
+                            ValueRange(i64(i)))));
+  auto rows = scf::ForOp::create(b, entry->getArgument(1),
+                                 entry->getArgument(2), i64(1));
   LLVM::ReturnOp::create(b, ValueRange());
   b.setInsertionPointToStart(rows.getBody());
-  emitRow(rows.getInductionVar());
+  row = rows.getInductionVar();
+  emitRow();
   return function;
 }
 
