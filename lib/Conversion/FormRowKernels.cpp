@@ -47,16 +47,25 @@ public:
                       shape.empty() ? 1 : llvm::product_of(shape.drop_back()),
                       shape.empty() ? 1 : shape.back()) {}
 
-  /// The element at (row, column) of a [rows, cols] tensor; of a [cols] vector; of
-  /// a [rows] column.
+  /// The element at (row, column) of a [rows, cols] tensor; of a [cols] vector;
+  /// of a [rows] column.
   AffineExpr dense() { return row * cols + col; }
   AffineExpr perColumn() { return col; }
   AffineExpr perRow() { return row; }
 
+  /// The number of the element for the body. What is read twice is one input.
   unsigned input(Value value, AffineExpr offset) {
-    inputs.push_back(value);
-    inputMaps.push_back(AffineMap::get(2, 0, offset));
-    return inputs.size() - 1;
+    AffineMap map = AffineMap::get(2, 0, offset);
+    unsigned number = 0;
+    while (number < inputs.size() &&
+           (inputs[number] != value || inputMaps[number] != map))
+      ++number;
+    if (number == inputs.size()) {
+      inputs.push_back(value);
+      inputMaps.push_back(map);
+    }
+    slots.push_back(number);
+    return slots.size() - 1;
   }
   unsigned output(RankedTensorType type) {
     outputs.push_back(type);
@@ -70,8 +79,8 @@ public:
 
   using Body =
       function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
-  /// Creates the kernel. `body` gets the inputs' elements, bf16 as f32, and gives
-  /// what `store` announced; f32 is rounded to bf16 outputs.
+  /// Creates the kernel. `body` gets the inputs' elements, bf16 as f32, and
+  /// gives what `store` announced; f32 is rounded to bf16 outputs.
   RowKernelOp finish(Body body);
 
   AffineExpr row, col;
@@ -81,6 +90,7 @@ private:
   OpBuilder builder;
   int64_t rows, cols;
   SmallVector<Value> inputs;
+  SmallVector<unsigned> slots;
   SmallVector<AffineMap> inputMaps, outputMaps;
   SmallVector<Type> outputs;
   SmallVector<int64_t> outputResults;
@@ -90,26 +100,28 @@ private:
 
 RowKernelOp KernelBuilder::finish(Body body) {
   Location loc = op->getLoc();
-  auto kernel = RowKernelOp::create(
-      builder, loc, outputs, inputs, rows, cols,
-      builder.getAffineMapArrayAttr(inputMaps),
-      builder.getAffineMapArrayAttr(outputMaps),
-      builder.getDenseI64ArrayAttr(outputResults));
+  auto kernel =
+      RowKernelOp::create(builder, loc, outputs, inputs, rows, cols,
+                          builder.getAffineMapArrayAttr(inputMaps),
+                          builder.getAffineMapArrayAttr(outputMaps),
+                          builder.getDenseI64ArrayAttr(outputResults));
   Block &block = kernel.getBody().emplaceBlock();
   auto inner = ImplicitLocOpBuilder::atBlockEnd(loc, &block);
-  SmallVector<Value> elements;
+  SmallVector<Value> loaded;
   for (Value input : inputs) {
     Type type = tensorType(input).getElementType();
     Value element = block.addArgument(type, loc);
     if (type.isBF16())
       element = arith::ExtFOp::create(inner, inner.getF32Type(), element);
-    elements.push_back(element);
+    loaded.push_back(element);
   }
-  SmallVector<Value> values = body(inner, elements);
+  SmallVector<Value> values = body(
+      inner,
+      llvm::map_to_vector(slots, [&](unsigned slot) { return loaded[slot]; }));
   for (auto [value, result] : llvm::zip_equal(values, outputResults))
     if (Type type = tensorType(kernel.getResult(result)).getElementType();
         type.isBF16())
-      value = arith::TruncFOp::create(inner, type, value);
+      value = inner.createOrFold<arith::TruncFOp>(type, value);
   YieldOp::create(inner, values);
   return kernel;
 }
@@ -124,15 +136,18 @@ static Value constant(ImplicitLocOpBuilder &b, Type type, double value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Elementwise arith and math
+// Scalars
 //===----------------------------------------------------------------------===//
 
-/// The scalar of a splat constant, or null.
-static TypedAttr getSplat(Value value) {
-  DenseElementsAttr elements;
-  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat())
-    return elements.getSplatValue<TypedAttr>();
-  return {};
+/// The scalar that `value` is, or is a splat of, if it is constant; or null.
+static TypedAttr getScalar(Value value) {
+  Attribute attribute;
+  if (!matchPattern(value, m_Constant(&attribute)))
+    return {};
+  auto elements = dyn_cast<DenseElementsAttr>(attribute);
+  if (!elements)
+    return dyn_cast<TypedAttr>(attribute);
+  return elements.isSplat() ? elements.getSplatValue<TypedAttr>() : TypedAttr();
 }
 
 /// A scalar constant in its compute type.
@@ -143,41 +158,98 @@ static Value createScalar(ImplicitLocOpBuilder &b, TypedAttr scalar) {
   return arith::ConstantOp::create(b, scalar);
 }
 
-/// Clones a scalar op on compute types.
+/// Clones an op for scalars of compute types. What rounds to bf16 still does.
 static SmallVector<Value> cloneScalar(ImplicitLocOpBuilder &b, Operation *op,
                                       ValueRange operands) {
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(getElementTypeOrSelf(type));
+  if (isa<arith::TruncFOp>(op) && types[0].isBF16()) {
+    Value rounded = arith::TruncFOp::create(b, types[0], operands[0]);
+    return {arith::ExtFOp::create(b, b.getF32Type(), rounded)};
+  }
+  llvm::transform(types, types.begin(), getComputeType);
+  // A bf16 has been widened already.
+  if (isa<arith::ExtFOp>(op) && operands[0].getType() == types[0])
+    return {operands[0]};
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
-  for (Type type : op->getResultTypes())
-    state.addTypes(getComputeType(getElementTypeOrSelf(type)));
+  state.addTypes(types);
   state.addAttributes(op->getAttrs());
-  // A conversion between bf16 and f32 has nothing left to do.
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
-      operands[0].getType() == state.types[0])
-    return {operands[0]};
   return llvm::to_vector_of<Value>(b.create(state)->getResults());
 }
 
-static RowKernelOp formElementwise(Operation *op) {
-  RankedTensorType type = tensorType(op->getResult(0));
-  KernelBuilder kernel(op, type.getShape());
-  SmallVector<int> inputs;
+//===----------------------------------------------------------------------===//
+// Elementwise arith and math
+//===----------------------------------------------------------------------===//
+
+/// Whether a value of `type` can be in memory.
+static bool isStorable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() == 0)
+    return false;
+  Type element = tensor.getElementType();
+  return element.isF32() || element.isF64() || element.isBF16() ||
+         element.isInteger(64);
+}
+
+static bool isElementwise(Operation *op) {
+  return op && OpTrait::hasElementwiseMappableTraits(op) &&
+         llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+/// An elementwise op whose results, such as truth values, are never in memory:
+/// each of its readers computes them for itself.
+static bool isInlined(Operation *op) {
+  return isElementwise(op) && !llvm::all_of(op->getResultTypes(), isStorable);
+}
+
+/// `op` and what is inlined into it, operands first.
+static void collectInlined(Operation *op, SetVector<Operation *> &ops) {
   for (Value operand : op->getOperands())
-    inputs.push_back(getSplat(operand) ? -1
-                                       : int(kernel.input(operand,
-                                                          kernel.dense())));
-  kernel.store(kernel.output(type), kernel.dense());
+    if (Operation *def = operand.getDefiningOp(); isInlined(def))
+      collectInlined(def, ops);
+  ops.insert(op);
+}
+
+static FailureOr<RowKernelOp> formElementwise(Operation *op) {
+  SetVector<Operation *> ops;
+  collectInlined(op, ops);
+  KernelBuilder kernel(op, tensorType(op->getResult(0)).getShape());
+  llvm::MapVector<Value, unsigned> inputs;
+  for (Operation *inner : ops)
+    for (Value operand : inner->getOperands()) {
+      if (getScalar(operand) || ops.contains(operand.getDefiningOp()))
+        continue;
+      if (!isStorable(operand.getType()))
+        return inner->emitOpError("reads ")
+               << operand.getType()
+               << ", which is neither a constant nor a tensor in memory (C3)";
+      if (!inputs.contains(operand))
+        inputs[operand] = kernel.input(operand, kernel.dense());
+    }
+  for (OpResult result : op->getResults())
+    kernel.store(kernel.output(tensorType(result)), kernel.dense());
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange elements) {
-    SmallVector<Value> operands;
-    for (auto [operand, input] : llvm::zip(op->getOperands(), inputs))
-      operands.push_back(input < 0 ? createScalar(b, getSplat(operand))
-                                   : elements[input]);
-    return cloneScalar(b, op, operands);
+    IRMapping mapping;
+    for (auto [value, number] : inputs)
+      mapping.map(value, elements[number]);
+    for (Operation *inner : ops) {
+      SmallVector<Value> operands;
+      for (Value operand : inner->getOperands()) {
+        TypedAttr scalar = getScalar(operand);
+        operands.push_back(scalar ? createScalar(b, scalar)
+                                  : mapping.lookup(operand));
+      }
+      mapping.map(inner->getResults(), cloneScalar(b, inner, operands));
+    }
+    return llvm::map_to_vector(
+        op->getResults(), [&](Value result) { return mapping.lookup(result); });
   });
 }
 
 //===----------------------------------------------------------------------===//
-// Fills and linalg
+// Splats and linalg
 //===----------------------------------------------------------------------===//
 
 static RowKernelOp formSplat(Operation *op, TypedAttr scalar) {
@@ -189,8 +261,8 @@ static RowKernelOp formSplat(Operation *op, TypedAttr scalar) {
   });
 }
 
-/// The linear offset of `map`'s point in a tensor of `shape`, given the position
-/// along each loop.
+/// The linear offset of `map`'s point in a tensor of `shape`, given the
+/// position along each loop.
 static AffineExpr getOffset(AffineMap map, ArrayRef<int64_t> shape,
                             ArrayRef<AffineExpr> loops) {
   AffineExpr offset = getAffineConstantExpr(0, map.getContext());
@@ -199,21 +271,12 @@ static AffineExpr getOffset(AffineMap map, ArrayRef<int64_t> shape,
   return offset;
 }
 
-static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() > 0)
-    return op->emitOpError("is not elementwise on tensors (C2)");
-  RankedTensorType type = tensorType(op->getResult(0));
-  AffineMap outputMap =
-      op.getIndexingMapMatchingResult(op->getOpResult(0));
-  if (!outputMap.isPermutation())
-    return op->emitOpError("result map is not a permutation (C2)");
-  for (OpResult result : op->getResults())
-    if (op.getIndexingMapMatchingResult(result) != outputMap)
-      return op->emitOpError("has results of different maps (C2)");
-
-  // The position along each loop, from row and column of the result.
-  KernelBuilder kernel(op, type.getShape());
-  SmallVector<AffineExpr> loops(op.getNumLoops());
+/// The position along each loop, from row and column of a result of `type` that
+/// the loops reach by the permutation `outputMap`.
+static SmallVector<AffineExpr> getLoops(const KernelBuilder &kernel,
+                                        AffineMap outputMap,
+                                        RankedTensorType type) {
+  SmallVector<AffineExpr> loops(outputMap.getNumDims());
   int64_t stride = 1;
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     AffineExpr &position = loops[outputMap.getDimPosition(dim)];
@@ -226,66 +289,73 @@ static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
     if (dim > 0)
       position = position % type.getDimSize(dim);
   }
+  return loops;
+}
 
+static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() > 0)
+    return op->emitOpError("is not elementwise on tensors (C2)");
+  AffineMap outputMap = op.getIndexingMapMatchingResult(op->getOpResult(0));
+  if (!outputMap.isPermutation())
+    return op->emitOpError("result map is not a permutation (C2)");
+  for (OpResult result : op->getResults())
+    if (op.getIndexingMapMatchingResult(result) != outputMap)
+      return op->emitOpError("has results of different maps (C2)");
   Block &body = op->getRegion(0).front();
   for (Operation &inner : body.without_terminator())
-    if (inner.getNumRegions() > 0 ||
-        !OpTrait::hasElementwiseMappableTraits(&inner))
-      if (!inner.hasTrait<OpTrait::ConstantLike>())
-        return inner.emitOpError("is not a scalar op (C2)");
+    if (!OpTrait::hasElementwiseMappableTraits(&inner) &&
+        !inner.hasTrait<OpTrait::ConstantLike>())
+      return inner.emitOpError("is not a scalar op (C2)");
 
-  SmallVector<int> inputs;
-  for (auto [argument, operand] :
-       llvm::zip(body.getArguments(), op->getOperands())) {
-    if (argument.use_empty() || !isa<RankedTensorType>(operand.getType())) {
-      inputs.push_back(-1);
+  RankedTensorType type = tensorType(op->getResult(0));
+  KernelBuilder kernel(op, type.getShape());
+  SmallVector<AffineExpr> loops = getLoops(kernel, outputMap, type);
+
+  // A body argument stands for an element, or for the constant its operand is.
+  SmallVector<std::pair<BlockArgument, unsigned>> inputs;
+  SmallVector<std::pair<Value, TypedAttr>> scalars;
+  auto addScalar = [&](Value inBody, Value outside) -> LogicalResult {
+    TypedAttr scalar = getScalar(outside);
+    if (!scalar)
+      return op->emitOpError("reads a value that is neither a tensor operand's "
+                             "element nor a constant (C2)");
+    scalars.emplace_back(inBody, scalar);
+    return success();
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (argument.use_empty())
+      continue;
+    if (getScalar(operand.get()) || !isStorable(operand.get().getType())) {
+      if (failed(addScalar(argument, operand.get())))
+        return failure();
       continue;
     }
-    AffineMap map = op.getMatchingIndexingMap(
-        &op->getOpOperand(argument.getArgNumber()));
+    AffineMap map = op.getMatchingIndexingMap(&operand);
     AffineExpr offset =
         map == outputMap
             ? kernel.dense()
-            : getOffset(map, tensorType(operand).getShape(), loops);
-    inputs.push_back(kernel.input(operand, offset));
+            : getOffset(map, tensorType(operand.get()).getShape(), loops);
+    inputs.emplace_back(argument, kernel.input(operand.get(), offset));
   }
+  for (Operation &inner : body)
+    for (Value operand : inner.getOperands())
+      if (operand.getParentBlock() != &body &&
+          failed(addScalar(operand, operand)))
+        return failure();
   for (OpResult result : op->getResults())
     kernel.store(kernel.output(tensorType(result)), kernel.dense());
 
-  // Scalars from outside the body must be constants: a kernel is isolated.
-  SetVector<Value> outside;
-  for (auto [argument, operand] :
-       llvm::zip(body.getArguments(), op->getOperands()))
-    if (!argument.use_empty() && !isa<RankedTensorType>(operand.getType()))
-      outside.insert(operand);
-  for (Operation &inner : body)
-    for (Value operand : inner.getOperands())
-      if (operand.getParentBlock() != &body)
-        outside.insert(operand);
-  for (Value value : outside)
-    if (!matchPattern(value, m_Constant()) || isa<ShapedType>(value.getType()))
-      return op->emitOpError("reads a value from outside its body that is not a "
-                             "scalar constant (C2)");
-
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange elements) {
     IRMapping mapping;
-    for (Value value : outside) {
-      Attribute scalar;
-      matchPattern(value, m_Constant(&scalar));
-      mapping.map(value, createScalar(b, cast<TypedAttr>(scalar)));
-    }
-    for (auto [argument, operand, input] :
-         llvm::zip(body.getArguments(), op->getOperands(), inputs)) {
-      if (input >= 0)
-        mapping.map(argument, elements[input]);
-      else if (Value scalar = mapping.lookupOrNull(operand))
-        mapping.map(argument, scalar);
-    }
+    for (auto [argument, number] : inputs)
+      mapping.map(argument, elements[number]);
+    for (auto [value, scalar] : scalars)
+      mapping.map(value, createScalar(b, scalar));
     for (Operation &inner : body.without_terminator()) {
-      Attribute scalar;
-      if (matchPattern(&inner, m_Constant(&scalar))) {
-        mapping.map(inner.getResult(0),
-                    createScalar(b, cast<TypedAttr>(scalar)));
+      if (TypedAttr scalar =
+              inner.getNumResults() ? getScalar(inner.getResult(0)) : nullptr) {
+        mapping.map(inner.getResult(0), createScalar(b, scalar));
         continue;
       }
       SmallVector<Value> operands = llvm::map_to_vector(
@@ -382,7 +452,8 @@ static RowKernelOp form(RopeOp op) {
   });
 }
 
-/// Each token's loss, then their sum: two kernels, because rows are independent.
+/// Each token's loss, then their sum: two kernels, because rows are
+/// independent.
 static SmallVector<Value> form(CrossEntropyOp op) {
   ArrayRef<int64_t> shape = tensorType(op.getLogits()).getShape();
   int64_t tokens = shape[0] * shape[1];
@@ -398,33 +469,30 @@ static SmallVector<Value> form(CrossEntropyOp op) {
   losses.input(targets, losses.perRow());
   losses.store(losses.output(perToken), losses.perRow());
   losses.store(losses.output(perToken), losses.perRow());
-  RowKernelOp each =
-      losses.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
-        Type compute = in[0].getType();
-        Value zero = constant(b, compute, 0);
-        Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
-        Value exp =
-            math::ExpOp::create(b, arith::SubFOp::create(b, in[0], max));
-        Value sum = RowReduceOp::create(b, compute, ReduceKind::Sum, exp);
-        Value column = ColIndexOp::create(b, b.getI64Type());
-        Value isTarget = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                               column, in[1]);
-        Value picked = RowReduceOp::create(
-            b, compute, ReduceKind::Sum,
-            arith::SelectOp::create(b, isTarget, in[0], zero));
-        Value loss = arith::AddFOp::create(
-            b, math::LogOp::create(b, sum),
-            arith::SubFOp::create(b, max, picked));
-        if (compute != f64)
-          loss = arith::ExtFOp::create(b, f64, loss);
-        Value ignore = arith::ConstantOp::create(b, op.getIgnoreIndexAttr());
-        Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, in[1],
-                                            ignore);
-        Value none = constant(b, f64, 0);
-        return SmallVector<Value>{
-            arith::SelectOp::create(b, valid, loss, none),
-            arith::SelectOp::create(b, valid, constant(b, f64, 1), none)};
-      });
+  RowKernelOp each = losses.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    Type compute = in[0].getType();
+    Value zero = constant(b, compute, 0);
+    Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
+    Value exp = math::ExpOp::create(b, arith::SubFOp::create(b, in[0], max));
+    Value sum = RowReduceOp::create(b, compute, ReduceKind::Sum, exp);
+    Value column = ColIndexOp::create(b, b.getI64Type());
+    Value isTarget =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, in[1]);
+    Value picked =
+        RowReduceOp::create(b, compute, ReduceKind::Sum,
+                            arith::SelectOp::create(b, isTarget, in[0], zero));
+    Value loss = arith::AddFOp::create(b, math::LogOp::create(b, sum),
+                                       arith::SubFOp::create(b, max, picked));
+    if (compute != f64)
+      loss = arith::ExtFOp::create(b, f64, loss);
+    Value ignore = arith::ConstantOp::create(b, op.getIgnoreIndexAttr());
+    Value valid =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, in[1], ignore);
+    Value none = constant(b, f64, 0);
+    return SmallVector<Value>{
+        arith::SelectOp::create(b, valid, loss, none),
+        arith::SelectOp::create(b, valid, constant(b, f64, 1), none)};
+  });
 
   KernelBuilder sums(op, 1, tokens);
   sums.input(each.getResult(0), sums.perColumn());
@@ -451,49 +519,59 @@ static SmallVector<Value> form(CrossEntropyOp op) {
 namespace {
 struct FormRowKernels : sp::impl::SPFormRowKernelsBase<FormRowKernels> {
   void runOnOperation() override;
-
-private:
-  /// The values that replace the op's results; none if the op stays.
-  FailureOr<SmallVector<Value>> form(Operation *op);
 };
 } // namespace
 
-FailureOr<SmallVector<Value>> FormRowKernels::form(Operation *op) {
-  auto results = [](RowKernelOp kernel) {
-    return SmallVector<Value>(kernel.getResults());
+/// C1, C3: what an op works on.
+static LogicalResult verifyTypes(Operation *op) {
+  for (Type type :
+       llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
+                          SmallVector<Type>(op->getResultTypes()))) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    if (tensor.getEncoding())
+      return op->emitOpError("works on ")
+             << type << "; run sp-localize first (C1)";
+    if (!isStorable(type) && !isElementwise(op))
+      return op->emitOpError("works on ")
+             << type
+             << "; tensors in memory are static, not empty, and of f32, f64, "
+                "bf16 or i64 (C3)";
+  }
+  return success();
+}
+
+/// The bias leaves the linear.
+static RowKernelOp form(LinearOp op) {
+  OpBuilder builder(op);
+  Value product =
+      LinearOp::create(builder, op.getLoc(), op.getType(), op.getInput(),
+                       op.getWeight(), /*bias=*/Value());
+  auto biased = BiasAddOp::create(builder, op.getLoc(), op.getType(), product,
+                                  op.getBias());
+  RowKernelOp kernel = form(biased);
+  biased.erase();
+  return kernel;
+}
+
+/// The values that replace the op's results; none if the op stays.
+static FailureOr<SmallVector<Value>> formKernels(Operation *op) {
+  auto results = [](FailureOr<RowKernelOp> kernel) {
+    return failed(kernel) ? FailureOr<SmallVector<Value>>(failure())
+                          : SmallVector<Value>((*kernel)->getResults());
   };
-  if (auto linear = dyn_cast<LinearOp>(op)) {
-    if (!linear.getBias())
-      return SmallVector<Value>();
-    OpBuilder builder(op);
-    Value product =
-        LinearOp::create(builder, op->getLoc(), linear.getType(),
-                         linear.getInput(), linear.getWeight(), Value());
-    auto biased = BiasAddOp::create(builder, op->getLoc(), linear.getType(),
-                                    product, linear.getBias());
-    SmallVector<Value> values = results(::form(biased));
-    biased.erase();
-    return values;
-  }
-  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-    Attribute scalar;
-    if (!matchPattern(fill.value(), m_Constant(&scalar)))
-      return op->emitOpError("fills with a value that is not constant (C2)");
-    return results(formSplat(op, cast<TypedAttr>(scalar)));
-  }
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    FailureOr<RowKernelOp> kernel = formLinalg(linalgOp);
-    if (failed(kernel))
-      return failure();
-    return results(*kernel);
-  }
-  if (OpTrait::hasElementwiseMappableTraits(op) &&
-      llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+  if (isElementwise(op))
     return results(formElementwise(op));
-  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+  return llvm::TypeSwitch<Operation *, FailureOr<SmallVector<Value>>>(op)
       .Case<RMSNormOp, BiasAddOp, ScaleOp, SwiGLUOp, RopeOp>(
-          [&](auto concrete) { return results(::form(concrete)); })
-      .Case<CrossEntropyOp>([](auto entropy) { return ::form(entropy); })
+          [&](auto concrete) { return results(form(concrete)); })
+      .Case<CrossEntropyOp>([](auto entropy) { return form(entropy); })
+      .Case<LinearOp>([&](LinearOp linear) {
+        return linear.getBias() ? results(form(linear)) : SmallVector<Value>();
+      })
+      .Case<linalg::LinalgOp>(
+          [&](auto linalgOp) { return results(formLinalg(linalgOp)); })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
@@ -501,20 +579,19 @@ void FormRowKernels::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isDeclaration())
     return;
-  SmallVector<Operation *> ops, sources;
-  for (Operation &op : function.getBody().front())
-    (isa<arith::ConstantOp, tensor::EmptyOp>(op) ? sources : ops).push_back(&op);
+  // What is left to its readers: they come later, so it goes in reverse order.
+  SmallVector<Operation *> ops, inlined, splats;
+  for (Operation &op : function.getBody().front()) {
+    if (isa<arith::ConstantOp, tensor::EmptyOp>(op))
+      splats.push_back(&op);
+    else
+      (isInlined(&op) ? inlined : ops).push_back(&op);
+  }
+  for (Operation *op : llvm::concat<Operation *>(inlined, ops))
+    if (failed(verifyTypes(op)))
+      return signalPassFailure();
   for (Operation *op : ops) {
-    for (Value value : llvm::concat<Value>(
-             SmallVector<Value>(op->getOperands()),
-             SmallVector<Value>(op->getResults())))
-      if (auto type = dyn_cast<RankedTensorType>(value.getType());
-          type && type.getEncoding()) {
-        op->emitOpError("works on ")
-            << type << "; run sp-localize first (C1)";
-        return signalPassFailure();
-      }
-    FailureOr<SmallVector<Value>> values = form(op);
+    FailureOr<SmallVector<Value>> values = formKernels(op);
     if (failed(values))
       return signalPassFailure();
     if (values->empty())
@@ -522,15 +599,17 @@ void FormRowKernels::runOnOperation() {
     op->replaceAllUsesWith(*values);
     op->erase();
   }
-  // Splats that something else than an elementwise op still reads.
-  for (Operation *op : sources) {
+  for (Operation *op : llvm::reverse(inlined))
+    op->erase();
+  // Splats that something else than a kernel still reads.
+  for (Operation *op : splats) {
     if (op->use_empty()) {
       op->erase();
       continue;
     }
     if (!isa<RankedTensorType>(op->getResult(0).getType()))
       continue;
-    if (TypedAttr scalar = getSplat(op->getResult(0))) {
+    if (TypedAttr scalar = getScalar(op->getResult(0))) {
       op->replaceAllUsesWith(formSplat(op, scalar)->getResults());
       op->erase();
     }

@@ -97,3 +97,51 @@ func.func @linalg(%x: tensor<2x3x4xf32>, %v: tensor<3xf32>, %p: tensor<4x2xf32>)
   } -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
 }
+
+// Truth values are in no memory: each reader computes them.
+// CHECK-LABEL: func.func @truth
+// CHECK:         sp.row_kernel rows 3 cols 8 ins(%[[X:.*]], %[[Y:.*]] : tensor<3x8xf32>, tensor<3x8xf32>)
+// CHECK:           %[[P:.*]] = arith.cmpf olt, %[[A:.*]], %[[B:.*]] : f32
+// CHECK-NEXT:      arith.select %[[P]], %[[A]], %[[B]] : f32
+// CHECK:         sp.row_kernel rows 3 cols 8 ins(%[[X]], %[[Y]]
+// CHECK:           %[[P:.*]] = arith.cmpf olt
+// CHECK-NEXT:      %[[I:.*]] = arith.extui %[[P]] : i1 to i64
+// CHECK-NEXT:      sp.yield %[[I]] : i64
+// CHECK-NOT:     tensor<3x8xi1>
+func.func @truth(%x: tensor<3x8xf32>, %y: tensor<3x8xf32>) -> (tensor<3x8xf32>, tensor<3x8xi64>) {
+  %p = arith.cmpf olt, %x, %y : tensor<3x8xf32>
+  %0 = arith.select %p, %x, %y : tensor<3x8xi1>, tensor<3x8xf32>
+  %1 = arith.extui %p : tensor<3x8xi1> to tensor<3x8xi64>
+  return %0, %1 : tensor<3x8xf32>, tensor<3x8xi64>
+}
+
+// What an op reads twice is one input.
+// CHECK-LABEL: func.func @square
+// CHECK:         sp.row_kernel rows 3 cols 8 ins(%{{[^,]*}} : tensor<3x8xf32>)
+// CHECK-NEXT:    ^bb0(%[[A:.*]]: f32):
+// CHECK-NEXT:      arith.mulf %[[A]], %[[A]]
+func.func @square(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
+  %0 = arith.mulf %x, %x : tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+
+// An explicit rounding to bf16 happens, one at the store once.
+// CHECK-LABEL: func.func @truncated
+// CHECK:         ^bb0(%[[A:.*]]: f32):
+// CHECK-NEXT:      %[[R:.*]] = arith.truncf %[[A]] : f32 to bf16
+// CHECK-NEXT:      %{{.*}} = arith.extf %[[R]]
+// CHECK-NEXT:      sp.yield %[[R]] : bf16
+func.func @truncated(%x: tensor<3x8xf32>) -> tensor<3x8xbf16> {
+  %0 = arith.truncf %x : tensor<3x8xf32> to tensor<3x8xbf16>
+  return %0 : tensor<3x8xbf16>
+}
+
+// A fill is a kernel without inputs.
+// CHECK-LABEL: func.func @fill
+// CHECK:         sp.row_kernel rows 3 cols 8 maps [] outs
+func.func @fill() -> tensor<3x8xf32> {
+  %c = arith.constant 2.0 : f32
+  %i = tensor.empty() : tensor<3x8xf32>
+  %0 = linalg.fill ins(%c : f32) outs(%i : tensor<3x8xf32>) -> tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
