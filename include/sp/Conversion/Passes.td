@@ -16,11 +16,29 @@ def SPFormRowKernels : Pass<"sp-form-row-kernels", "::mlir::func::FuncOp"> {
 
     Constraints:
     - (C1) tensors are local: run `sp-localize` first.
-    - (C2) linalg ops are elementwise: all loops are parallel and the body is scalar.
+    - (C2) linalg ops are elementwise: all loops are parallel and the body is scalar;
+      what it reads is elements and constants.
+    - (C3) tensors are static, not empty, and of f32, f64, bf16 or i64. Others, such as
+      truth values, may only be between elementwise ops: each reader computes them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::sp::SPDialect"];
   let statistics = [Statistic<"numKernels", "kernels", "row kernels formed">];
+}
+
+def SPFuseRowKernels : Pass<"sp-fuse-row-kernels", "::mlir::func::FuncOp"> {
+  let summary = "a row kernel takes over the kernels whose results it reads";
+  let description = [{
+    Two kernels become one if they have the same rows and columns, the second reads
+    what the first stores at the same row and column and nothing else of it, and no
+    other op needs the first's results before the second. What others need later is
+    still stored. Values pass from one to the other as they would have been stored,
+    so results are the same bits.
+
+    A kernel that reduces reads its row several times, and would compute again what it
+    took over; so it does not take over exp and the like.
+  }];
+  let statistics = [Statistic<"numFused", "fused", "row kernels taken over by others">];
 }
 
 def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
