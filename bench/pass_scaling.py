@@ -22,7 +22,7 @@ parser.add_argument("--repeat", type=int, default=3)
 arguments = parser.parse_args()
 
 PASSES = ["--sp-parallelize=tp={tp}", "--sp-localize", "--sp-form-row-kernels",
-          "--sp-plan-memory", "--convert-sp-to-llvm"]
+          "--sp-fuse-row-kernels", "--sp-plan-memory", "--convert-sp-to-llvm"]
 
 config = json.loads((root / "configs/minimind3/config.json").read_text())
 base = None

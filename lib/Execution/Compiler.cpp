@@ -43,6 +43,7 @@ static LogicalResult planProgram(ModuleOp module) {
   if (hasLayouts(module))
     pm.addPass(createSPLocalize());
   pm.addNestedPass<func::FuncOp>(createSPFormRowKernels());
+  pm.addNestedPass<func::FuncOp>(createSPFuseRowKernels());
   // The types of a localised program do not show a lost or moved collective.
   pm.addPass(createSPVerifyCollectives());
   pm.addNestedPass<func::FuncOp>(createSPPlanMemory());
