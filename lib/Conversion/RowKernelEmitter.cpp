@@ -33,7 +33,9 @@ namespace {
 constexpr int64_t kWidth = 16;
 /// Vectors in a step of a column loop; with exp, which is a long chain of ops.
 constexpr int64_t kUnroll = 4, kExpUnroll = 8;
-/// A row's n-th vector is combined into accumulator n % kAccumulators.
+/// A step's n-th vector is combined into accumulator n % kAccumulators. So the
+/// order is the same for both sizes of step; what they leave takes the same
+/// smaller ones.
 constexpr int64_t kAccumulators = 4;
 static_assert(kUnroll % kAccumulators == 0 && kExpUnroll % kAccumulators == 0);
 
@@ -55,7 +57,7 @@ struct Access {
   /// Whether the offset depends on the column, and whether it is the column
   /// plus something: then columns are vectors in memory.
   bool perColumn, contiguous;
-  /// The address at column 0 of the current row.
+  /// Of what is contiguous: the address at column 0 of the current row.
   Value rowAddress;
 };
 
@@ -103,10 +105,9 @@ private:
   Value reduceLanes(ReduceKind kind, Value vector);
   /// One loop over all columns: `reductions`, then `stores`.
   void emitPass(ArrayRef<RowReduceOp> reductions, ArrayRef<unsigned> stores);
-  /// The body of a step whose first vector is the row's `first`-th modulo
-  /// kAccumulators; updates the accumulators.
-  void emitStep(Step step, int64_t first, Value column,
-                ArrayRef<RowReduceOp> reductions, ArrayRef<unsigned> stores,
+  /// The body of a step; updates the accumulators.
+  void emitStep(Step step, Value column, ArrayRef<RowReduceOp> reductions,
+                ArrayRef<unsigned> stores,
                 MutableArrayRef<Columns> accumulators);
   SmallVector<Columns> emitColumnOp(Operation *op, Step step, Value column,
                                     DenseMap<Value, Columns> &values);
@@ -255,7 +256,7 @@ Value Emitter::expand(AffineExpr offset, Value column) {
 }
 
 Value Emitter::address(const Access &access, Value column) {
-  if (access.contiguous && access.rowAddress)
+  if (access.rowAddress)
     return LLVM::GEPOp::create(b, pointer, access.element, access.rowAddress,
                                ValueRange(column));
   return LLVM::GEPOp::create(b, pointer, access.element,
@@ -458,7 +459,7 @@ Value Emitter::reduceLanes(ReduceKind kind, Value vector) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitStep(Step step, int64_t first, Value column,
+void Emitter::emitStep(Step step, Value column,
                        ArrayRef<RowReduceOp> reductions,
                        ArrayRef<unsigned> storeNumbers,
                        MutableArrayRef<Columns> accumulators) {
@@ -482,7 +483,7 @@ void Emitter::emitStep(Step step, int64_t first, Value column,
     RowReduceOp op = reduction;
     for (auto [u, value] :
          llvm::enumerate(getColumns(op.getInput(), step, values))) {
-      Value &own = accumulator[(first + u) % accumulator.size()];
+      Value &own = accumulator[u % accumulator.size()];
       own = combine(op.getKind(), own, value);
     }
   }
@@ -509,13 +510,11 @@ void Emitter::emitPass(ArrayRef<RowReduceOp> reductions,
   int64_t cols = kernel.getCols(), done = 0;
   // As many steps as still fit; a single one needs no loop.
   auto run = [&](Step step, MutableArrayRef<Columns> accumulators) {
-    int64_t first = done / kWidth % kAccumulators;
     int64_t trips = (cols - done) / step.columns();
     Value begin = i64(done);
     done += trips * step.columns();
     if (trips == 1)
-      return emitStep(step, first, begin, reductions, storeNumbers,
-                      accumulators);
+      return emitStep(step, begin, reductions, storeNumbers, accumulators);
     if (trips == 0)
       return;
     SmallVector<Value> flat;
@@ -533,7 +532,7 @@ void Emitter::emitPass(ArrayRef<RowReduceOp> reductions,
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       assign(loop.getRegionIterArgs());
-      emitStep(step, first, loop.getInductionVar(), reductions, storeNumbers,
+      emitStep(step, loop.getInductionVar(), reductions, storeNumbers,
                accumulators);
       flat.clear();
       for (const Columns &accumulator : accumulators)
@@ -585,7 +584,8 @@ void Emitter::emitPass(ArrayRef<RowReduceOp> reductions,
 
 void Emitter::emitRow() {
   for (Access &access : llvm::concat<Access>(loads, stores))
-    access.rowAddress = address(access, i64(0));
+    if (access.contiguous)
+      access.rowAddress = address(access, i64(0));
 
   unsigned last = 0;
   for (auto reduction : body->getOps<RowReduceOp>())
