@@ -103,6 +103,9 @@ private:
   Value combine(ReduceKind kind, Value x, Value y);
   Value identity(ReduceKind kind, Type type);
   Value reduceLanes(ReduceKind kind, Value vector);
+  /// What a loop over the columns is for: reductions' inputs, stored values.
+  SmallVector<Value> getRoots(ArrayRef<RowReduceOp> reductions,
+                              ArrayRef<unsigned> storeNumbers);
   /// One loop over all columns: `reductions`, then `stores`.
   void emitPass(ArrayRef<RowReduceOp> reductions, ArrayRef<unsigned> stores);
   /// The body of a step; updates the accumulators.
@@ -459,15 +462,21 @@ Value Emitter::reduceLanes(ReduceKind kind, Value vector) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void Emitter::emitStep(Step step, Value column,
-                       ArrayRef<RowReduceOp> reductions,
-                       ArrayRef<unsigned> storeNumbers,
-                       MutableArrayRef<Columns> accumulators) {
+SmallVector<Value> Emitter::getRoots(ArrayRef<RowReduceOp> reductions,
+                                     ArrayRef<unsigned> storeNumbers) {
   SmallVector<Value> roots;
   for (RowReduceOp reduction : reductions)
     roots.push_back(reduction.getInput());
   for (unsigned number : storeNumbers)
     roots.push_back(yield.getValues()[number]);
+  return roots;
+}
+
+void Emitter::emitStep(Step step, Value column,
+                       ArrayRef<RowReduceOp> reductions,
+                       ArrayRef<unsigned> storeNumbers,
+                       MutableArrayRef<Columns> accumulators) {
+  SmallVector<Value> roots = getRoots(reductions, storeNumbers);
   SetVector<Value> arguments;
   SmallVector<Operation *> slice = getColumnSlice(roots, arguments);
 
@@ -495,11 +504,7 @@ void Emitter::emitStep(Step step, Value column,
 void Emitter::emitPass(ArrayRef<RowReduceOp> reductions,
                        ArrayRef<unsigned> storeNumbers) {
   // Row-uniform operands of the loop are computed before it.
-  SmallVector<Value> roots;
-  for (RowReduceOp reduction : reductions)
-    roots.push_back(reduction.getInput());
-  for (unsigned number : storeNumbers)
-    roots.push_back(yield.getValues()[number]);
+  SmallVector<Value> roots = getRoots(reductions, storeNumbers);
   SetVector<Value> arguments;
   for (Operation *op : getColumnSlice(roots, arguments))
     llvm::append_range(roots, op->getOperands());
