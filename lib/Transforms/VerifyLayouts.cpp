@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "sp/Dialect/SPOps.h"
+#include "sp/Transforms/Collectives.h"
 #include "sp/Transforms/Passes.h"
 
 namespace sp {
@@ -34,7 +35,7 @@ private:
   LogicalResult verifyType(Operation *op, Type type);
   /// C4 for the arguments and results of a function.
   LogicalResult verifySignature(FunctionOpInterface function);
-  /// C3.
+  /// C3, C6.
   LogicalResult verifyRule(Operation *op);
 
   MeshOp mesh;
@@ -121,6 +122,15 @@ LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
 }
 
 LogicalResult LayoutVerifier::verifyRule(Operation *op) {
+  // These give each rank its own value without a type that says so.
+  if (isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op)) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    if (!function || !function->hasAttr(kCollectivesAttr))
+      return op->emitOpError("is an op of localised programs; before "
+                             "sp-localize, layouts change by `sp.all_reduce`, "
+                             "`sp.reduce_scatter`, `sp.all_gather`, `sp.slice` "
+                             "and `sp.zero_pad` (C6)");
+  }
   bool touches = llvm::any_of(op->getOperandTypes(), hasLayout) ||
                  llvm::any_of(op->getResultTypes(), hasLayout);
   if (!touches)

@@ -826,3 +826,23 @@ func.func @f(%s: tensor<8xf32, #sp.layout<tp = shard(0)>>) {
 sp.mesh @mesh <tp = 2>
 // expected-error @below {{is a second mesh; a module has at most one (C5)}}
 sp.mesh @other <tp = 2>
+
+// -----
+
+// C6: each rank's own part, under a type that says the same on all ranks
+sp.mesh @mesh <tp = 2>
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{is an op of localised programs; before sp-localize, layouts change by}}
+  %0 = sp.local_slice %x over "tp" dim 0 : tensor<8xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// C6
+sp.mesh @mesh <tp = 2>
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{is an op of localised programs}}
+  %0 = sp.collective all_reduce %x over "tp" : tensor<8xf32> -> tensor<8xf32>
+  return
+}

@@ -16,6 +16,8 @@ def SPVerifyLayouts : Pass<"sp-verify-layouts", "::mlir::ModuleOp"> {
     - (C4) function arguments and results are invariant or sharded, never
       replicate or partial; other block arguments are invariant.
     - (C5) a module has at most one mesh.
+    - (C6) the ops of localised programs stand only in localised functions: they
+      would give each rank its own value under an invariant type.
   }];
 }
 
