@@ -493,17 +493,35 @@ LogicalResult FunctionLowering::verify() {
     if (failed(verifyTypes(&op, op.getResultTypes())))
       return failure();
     StringRef axis;
-    if (auto collective = dyn_cast<CollectiveOp>(op))
+    std::optional<uint64_t> dim;
+    if (auto collective = dyn_cast<CollectiveOp>(op)) {
       axis = collective.getAxis();
-    else if (auto slice = dyn_cast<LocalSliceOp>(op))
+      dim = collective.getDim();
+    } else if (auto slice = dyn_cast<LocalSliceOp>(op)) {
       axis = slice.getAxis();
-    else if (auto pad = dyn_cast<LocalZeroPadOp>(op))
+      dim = slice.getDim();
+    } else if (auto pad = dyn_cast<LocalZeroPadOp>(op)) {
       axis = pad.getAxis();
-    else
+      dim = pad.getDim();
+    } else {
       continue;
+    }
     if (!mesh || mesh.getAxisIndex(axis) < 0)
       return op.emitOpError("is over `")
              << axis << "`, which is not an axis of the module's mesh (C2)";
+    if (!dim)
+      continue;
+    // The op's verifier knows that one is a multiple of the other, not which.
+    auto extent = [&](Value value) {
+      return cast<RankedTensorType>(value.getType()).getDimSize(*dim);
+    };
+    int64_t before = extent(op.getOperand(0)), after = extent(op.getResult(0));
+    int64_t size = mesh.getAxisSize(axis);
+    if (std::max(before, after) != std::min(before, after) * size)
+      return op.emitOpError("has extents ")
+             << before << " and " << after << " along dimension " << *dim
+             << ", which are not one and " << size << " parts of `" << axis
+             << "` (C2)";
   }
   return success();
 }

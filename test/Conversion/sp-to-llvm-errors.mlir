@@ -74,3 +74,23 @@ func.func @resource() -> tensor<2xf32> {
 }
 
 {-# dialect_resources: { builtin: { weights: "0x040000000000803F00000040" } } #-}
+
+// -----
+
+// C2: parts of a mesh of 4, on a mesh of 2: the runtime would write past the result.
+sp.mesh @mesh <tp = 2>
+func.func @parts(%x: tensor<8xf32>) -> tensor<2xf32> {
+  // expected-error @below {{has extents 8 and 2 along dimension 0, which are not one and 2 parts of `tp` (C2)}}
+  %0 = sp.collective reduce_scatter %x over "tp" dim 0 : tensor<8xf32> -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// C2
+sp.mesh @mesh <tp = 2>
+func.func @slice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{has extents 8 and 8 along dimension 0, which are not one and 2 parts of `tp` (C2)}}
+  %0 = sp.local_slice %x over "tp" dim 0 : tensor<8xf32> -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
