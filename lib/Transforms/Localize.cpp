@@ -67,12 +67,12 @@ void Localize::recordLayouts(func::FuncOp function) {
     }
     return all;
   };
-  function.setAllArgAttrs(
-      add(function.getArgumentTypes(),
-          [&](unsigned i) { return function.getArgAttrDict(i); }));
-  function.setAllResultAttrs(
-      add(function.getResultTypes(),
-          [&](unsigned i) { return function.getResultAttrDict(i); }));
+  function.setAllArgAttrs(add(function.getArgumentTypes(), [&](unsigned i) {
+    return function.getArgAttrDict(i);
+  }));
+  function.setAllResultAttrs(add(function.getResultTypes(), [&](unsigned i) {
+    return function.getResultAttrDict(i);
+  }));
 }
 
 /// What a layout change becomes, read off its types while they are global.

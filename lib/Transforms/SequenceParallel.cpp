@@ -392,7 +392,7 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
     ModuleOp module = getOperation();
     MeshOp mesh = MeshOp::lookup(module);
     if (!mesh || mesh.getAxisSize(axis) == 0) {
-      module.emitError("")
+      emitError(module.getLoc())
           << "sp-sequence-parallel: the module has no mesh with an axis `"
           << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
       return signalPassFailure();
@@ -420,8 +420,7 @@ private:
         << "sequence parallel along `" << axisName.getValue() << "`: split "
         << sharder.numSplit << " of " << sharder.numSplit + sharder.numKept
         << " all-reduces, " << sharder.numSharded
-        << " ops on the shard; per rank "
-        << cost.major / ranks
+        << " ops on the shard; per rank " << cost.major / ranks
         << " bytes are replicated and " << cost.minor / ranks << " moved";
     for (AllReduceOp op : sharder.kept)
       emitRemark(op.getLoc()) << describe(op.getOperation()) << " stays whole";

@@ -325,7 +325,8 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
     RegionFinder finder(assigned);
     FailureOr<ParallelRegion> region = finder.find(linear);
     if (failed(region)) {
-      // One head cannot be told from none to shard, so the reason would mislead.
+      // One head cannot be told from none to shard, so the reason would
+      // mislead.
       if (failed(checkHeads(finder.getRegion(), axisName, size)))
         return failure();
       refused[linear] = finder.getReason();
@@ -356,9 +357,9 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
 void TensorParallel::runOnOperation() {
   ModuleOp module = getOperation();
   if (size < 1) {
-    module.emitError("") << "sp-tensor-parallel: tp is "
-                         << static_cast<int64_t>(size)
-                         << ", must be at least 1 (C3)";
+    emitError(module.getLoc())
+        << "sp-tensor-parallel: tp is " << static_cast<int64_t>(size)
+        << ", must be at least 1 (C3)";
     return signalPassFailure();
   }
   if (MeshOp mesh = MeshOp::lookup(module)) {

@@ -176,10 +176,8 @@ LogicalResult sp::verifyCollectives(func::FuncOp function) {
     StringRef was = i < recorded.size() ? line(i) : "nothing";
     StringRef is = i < actual.size() ? StringRef(actual[i]) : "nothing";
     if (was != is)
-      return function.emitError(
-                 "the collectives differ from what was recorded: "
-                 "#")
-             << i << " was `" << was << "`, now is `" << is << "` (C1)";
+      return emitError(function.getLoc())
+             << "the collectives differ from what was recorded: #" << i << " was `" << was << "`, now is `" << is << "` (C1)";
   }
   return success();
 }

@@ -19,6 +19,13 @@ namespace sp {
 using namespace mlir;
 using namespace sp;
 
+/// An error about `op`; a function or a loop is named, not printed whole.
+static InFlightDiagnostic emitOpError(Operation *op) {
+  if (op->getNumRegions() == 0)
+    return op->emitOpError("");
+  return emitError(op->getLoc()) << "'" << op->getName() << "' op ";
+}
+
 namespace {
 
 class LayoutVerifier {
@@ -54,21 +61,22 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
     if (!layout)
       return WalkResult::advance();
     if (!mesh) {
-      op->emitOpError("has type ")
-          << tensor << ", but the module has no `sp.mesh` (C1)";
+      emitOpError(op) << "has type " << tensor
+                      << ", but the module has no `sp.mesh` (C1)";
       return WalkResult::interrupt();
     }
     int64_t last = -1;
     for (const AxisEntry &entry : layout.getEntries()) {
       int64_t index = mesh.getAxisIndex(entry.axis);
       if (index < 0) {
-        op->emitOpError("has type ") << tensor << ", but the mesh has no axis `"
-                                     << entry.axis.getValue() << "` (C1)";
+        emitOpError(op) << "has type " << tensor
+                        << ", but the mesh has no axis `"
+                        << entry.axis.getValue() << "` (C1)";
         return WalkResult::interrupt();
       }
       if (index <= last) {
-        op->emitOpError("has type ")
-            << tensor << ", whose axes are not in mesh order (C1)";
+        emitOpError(op) << "has type " << tensor
+                        << ", whose axes are not in mesh order (C1)";
         return WalkResult::interrupt();
       }
       last = index;
@@ -77,10 +85,10 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
       int64_t extent = tensor.getDimSize(entry.layout.dim);
       int64_t size = mesh.getAxisSize(entry.axis);
       if (ShapedType::isDynamic(extent) || extent % size) {
-        op->emitOpError("has type ")
-            << tensor << ", whose dimension " << entry.layout.dim << " ("
-            << extent << ") is not divisible by `" << entry.axis.getValue()
-            << "` = " << size << " (C2)";
+        emitOpError(op) << "has type " << tensor << ", whose dimension "
+                        << entry.layout.dim << " (" << extent
+                        << ") is not divisible by `" << entry.axis.getValue()
+                        << "` = " << size << " (C2)";
         return WalkResult::interrupt();
       }
     }
@@ -96,14 +104,14 @@ static LogicalResult verifyBoundary(Operation *op, StringRef what, unsigned i,
                        : LayoutAttr();
   if (!layout) {
     if (hasLayout(type))
-      return op->emitOpError("")
+      return emitOpError(op)
              << what << " #" << i << " has type " << type
              << ", which hides a layout inside another type (C4)";
     return success();
   }
   for (const AxisEntry &entry : layout.getEntries())
     if (!entry.layout.isShard())
-      return op->emitOpError("")
+      return emitOpError(op)
              << what << " #" << i << " is " << entry.layout.str() << " along `"
              << entry.axis.getValue() << "`, must be invariant or sharded (C4)";
   return success();
@@ -170,8 +178,8 @@ LogicalResult LayoutVerifier::verify(Operation *op) {
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
           if (hasLayout(argument.getType()))
-            return op->emitOpError("has a block argument of type ")
-                   << argument.getType()
+            return emitOpError(op)
+                   << "has a block argument of type " << argument.getType()
                    << "; only function arguments may have layouts (C4)";
   }
   return verifyRule(op);
