@@ -177,7 +177,8 @@ LogicalResult sp::verifyCollectives(func::FuncOp function) {
     StringRef is = i < actual.size() ? StringRef(actual[i]) : "nothing";
     if (was != is)
       return emitError(function.getLoc())
-             << "the collectives differ from what was recorded: #" << i << " was `" << was << "`, now is `" << is << "` (C1)";
+             << "the collectives differ from what was recorded: #" << i
+             << " was `" << was << "`, now is `" << is << "` (C1)";
   }
   return success();
 }
