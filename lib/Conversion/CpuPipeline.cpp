@@ -16,8 +16,8 @@ using namespace mlir;
 void sp::buildCpuCodegenPipeline(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());
-  // What has an intrinsic becomes one; the rest becomes calls of libm, vectors lane
-  // by lane.
+  // What has an intrinsic becomes one; the rest becomes calls of libm, vectors
+  // lane by lane.
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertVectorToLLVMPass());

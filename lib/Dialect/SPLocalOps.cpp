@@ -56,9 +56,9 @@ LogicalResult LocalZeroPadOp::verify() {
                     getDim(), "C1");
 }
 
-/// The least and greatest value of `expr` for rows and columns of the kernel, by
-/// interval arithmetic: none if it is not made of sums, products, and divisions by
-/// positive constants.
+/// The least and greatest value of `expr` for rows and columns of the kernel,
+/// by interval arithmetic: none if it is not made of sums, products, and
+/// divisions by positive constants.
 static std::optional<std::pair<int64_t, int64_t>> getRange(AffineExpr expr,
                                                            RowKernelOp op) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))

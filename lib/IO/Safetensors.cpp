@@ -6,8 +6,8 @@
 
 #include "sp/IO/Safetensors.h"
 
-#include "sp/IO/StrictJSON.h"
 #include "sp/IO/Block.h"
+#include "sp/IO/StrictJSON.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"

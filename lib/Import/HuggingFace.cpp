@@ -1,10 +1,10 @@
 //===- HuggingFace.cpp - reading a config.json ----------------------------===//
 
 #include "sp/Import/HuggingFace.h"
-#include "sp/IO/StrictJSON.h"
 #include "ConfigReader.h"
 #include "Families.h"
 #include "Sizes.h"
+#include "sp/IO/StrictJSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"

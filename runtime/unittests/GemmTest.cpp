@@ -81,8 +81,8 @@ TEST(Gemm, FollowsItsDefinitionInF64) { compare<double>(1e-15); }
 // The sum in f32 and one rounding of the result.
 TEST(Gemm, FollowsItsDefinitionInBf16) { compare<BFloat16>(1e-6); }
 
-/// Ranks are threads that call the libraries at the same time. A work space that
-/// two of them share shows as a wrong product once in thousands.
+/// Ranks are threads that call the libraries at the same time. A work space
+/// that two of them share shows as a wrong product once in thousands.
 template <typename T> void compareConcurrentCallers() {
   Product p = {false, true, false, 64, 340, 96, 0};
   auto a = randomValues<T>(p.m * p.k, 1), b = randomValues<T>(p.n * p.k, 2);
@@ -97,7 +97,8 @@ template <typename T> void compareConcurrentCallers() {
       std::vector<T> c(expected.size());
       for (int round = 0; round < 4000; ++round) {
         run(own, p, a.data(), b.data(), c.data());
-        wrong += std::memcmp(c.data(), expected.data(), c.size() * sizeof(T)) != 0;
+        wrong +=
+            std::memcmp(c.data(), expected.data(), c.size() * sizeof(T)) != 0;
       }
     });
   for (std::thread &caller : callers)

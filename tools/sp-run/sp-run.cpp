@@ -46,7 +46,8 @@ static Error parseCommandLine(int argc, char **argv) {
 
   std::string text;
   raw_string_ostream os(text);
-  // LLVM's own options, which libraries register, are not for this tool's users.
+  // LLVM's own options, which libraries register, are not for this tool's
+  // users.
   static cl::OptionCategory none("sp-run options");
   cl::HideUnrelatedOptions(none);
   if (cl::ParseCommandLineOptions(

@@ -14,8 +14,8 @@
 
 namespace sp {
 
-/// What `sp-plan-memory` leaves on a function: the bytes of its arena, and of all
-/// its values without reuse.
+/// What `sp-plan-memory` leaves on a function: the bytes of its arena, and of
+/// all its values without reuse.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "sp.arena_bytes";
 inline constexpr llvm::StringLiteral kActivationBytesAttr =
     "sp.activation_bytes";

@@ -7,8 +7,8 @@
 
 namespace sp {
 
-/// Brings what `convert-sp-to-llvm` leaves in kernels (scf, vector, arith, math) to
-/// the LLVM dialect. `pm` is anchored on builtin.module.
+/// Brings what `convert-sp-to-llvm` leaves in kernels (scf, vector, arith,
+/// math) to the LLVM dialect. `pm` is anchored on builtin.module.
 void buildCpuCodegenPipeline(mlir::OpPassManager &pm);
 
 } // namespace sp

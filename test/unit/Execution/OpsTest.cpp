@@ -36,8 +36,9 @@ public:
       convertElements(DType::F64, from.data(), target, dst, from.size());
     return llvm::Error::success();
   }
-  llvm::Error checkNoExtra(llvm::ArrayRef<llvm::StringRef>,
-                           llvm::function_ref<bool(llvm::StringRef)>) const override {
+  llvm::Error
+  checkNoExtra(llvm::ArrayRef<llvm::StringRef>,
+               llvm::function_ref<bool(llvm::StringRef)>) const override {
     return llvm::Error::success();
   }
 
@@ -135,11 +136,12 @@ TEST_P(Ops, RMSNorm) {
   int64_t n = cols();
   const Values &x = random("x", rows * n), &w = random("w", n);
   std::string t = tensor({rows, n}), v = tensor({n});
-  auto results = run("func.func @f(%x: " + t + " {sp.param = \"x\"}, %w: " + v +
-                     " {sp.param = \"w\"}) -> (" + t +
-                     " {sp.result = \"y\"}) {\n"
-                     "  %y = sp.rms_norm %x, %w eps 1.0e-03 : (" + t + ", " +
-                     v + ") -> " + t + "\n  return %y : " + t + "\n}");
+  auto results =
+      run("func.func @f(%x: " + t + " {sp.param = \"x\"}, %w: " + v +
+          " {sp.param = \"w\"}) -> (" + t +
+          " {sp.result = \"y\"}) {\n"
+          "  %y = sp.rms_norm %x, %w eps 1.0e-03 : (" +
+          t + ", " + v + ") -> " + t + "\n  return %y : " + t + "\n}");
   Values expected;
   for (int64_t r = 0; r < rows; ++r) {
     double sum = 0;
@@ -160,10 +162,17 @@ TEST_P(Ops, SwiGLUThenBiasThenScale) {
       run("func.func @f(%g: " + t + " {sp.param = \"g\"}, %u: " + t +
           " {sp.param = \"u\"}, %b: " + v + " {sp.param = \"b\"}) -> (" + t +
           " {sp.result = \"y\"}) {\n"
-          "  %0 = sp.swiglu %g, %u : (" + t + ", " + t + ") -> " + t + "\n"
-          "  %1 = sp.bias_add %0, %b : (" + t + ", " + v + ") -> " + t + "\n"
-          "  %2 = sp.scale %1 by -0.75 : (" + t + ") -> " + t + "\n"
-          "  return %2 : " + t + "\n}");
+          "  %0 = sp.swiglu %g, %u : (" +
+          t + ", " + t + ") -> " + t +
+          "\n"
+          "  %1 = sp.bias_add %0, %b : (" +
+          t + ", " + v + ") -> " + t +
+          "\n"
+          "  %2 = sp.scale %1 by -0.75 : (" +
+          t + ") -> " + t +
+          "\n"
+          "  return %2 : " +
+          t + "\n}");
   Values expected;
   for (int64_t i = 0; i < rows * n; ++i)
     expected.push_back(-0.75 *
@@ -175,16 +184,29 @@ TEST_P(Ops, ElementwiseWithSplatConstants) {
   int64_t n = cols();
   const Values &x = random("x", rows * n);
   std::string t = tensor({rows, n});
-  auto results =
-      run("func.func @f(%x: " + t + " {sp.param = \"x\"}) -> (" + t +
-          " {sp.result = \"y\"}, " + t + " {sp.result = \"z\"}) {\n"
-          "  %c = arith.constant dense<0.5> : " + t + "\n"
-          "  %0 = arith.maximumf %x, %c : " + t + "\n"
-          "  %1 = math.exp %x : " + t + "\n"
-          "  %2 = math.tanh %x : " + t + "\n"
-          "  %3 = arith.addf %1, %2 : " + t + "\n"
-          "  %4 = arith.divf %3, %0 : " + t + "\n"
-          "  return %4, %c : " + t + ", " + t + "\n}");
+  auto results = run("func.func @f(%x: " + t + " {sp.param = \"x\"}) -> (" + t +
+                     " {sp.result = \"y\"}, " + t +
+                     " {sp.result = \"z\"}) {\n"
+                     "  %c = arith.constant dense<0.5> : " +
+                     t +
+                     "\n"
+                     "  %0 = arith.maximumf %x, %c : " +
+                     t +
+                     "\n"
+                     "  %1 = math.exp %x : " +
+                     t +
+                     "\n"
+                     "  %2 = math.tanh %x : " +
+                     t +
+                     "\n"
+                     "  %3 = arith.addf %1, %2 : " +
+                     t +
+                     "\n"
+                     "  %4 = arith.divf %3, %0 : " +
+                     t +
+                     "\n"
+                     "  return %4, %c : " +
+                     t + ", " + t + "\n}");
   Values expected;
   for (double v : x)
     expected.push_back((std::exp(v) + std::tanh(v)) / std::max(v, 0.5));
@@ -201,21 +223,35 @@ TEST_P(Ops, LinalgBroadcastsAndTransposes) {
   auto results = run(
       "func.func @f(%x: " + t + " {sp.param = \"x\"}, %s: " + ts +
       " {sp.param = \"s\"}, %w: " + tw + " {sp.param = \"w\"}, %p: " + tp +
-      " {sp.param = \"p\"}) -> (" + t + " {sp.result = \"y\"}) {\n"
-      "  %i = tensor.empty() : " + t + "\n"
+      " {sp.param = \"p\"}) -> (" + t +
+      " {sp.result = \"y\"}) {\n"
+      "  %i = tensor.empty() : " +
+      t +
+      "\n"
       "  %y = linalg.generic {indexing_maps = ["
       "affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (b)>, "
       "affine_map<(a, b, c) -> (c)>, affine_map<(a, b, c) -> (c, b, a)>, "
       "affine_map<(a, b, c) -> (a, b, c)>], iterator_types = [\"parallel\", "
-      "\"parallel\", \"parallel\"]} ins(%x, %s, %w, %p : " + t + ", " + ts +
-      ", " + tw + ", " + tp + ") outs(%i : " + t + ") {\n"
-      "  ^bb0(%a: " + e + ", %b: " + e + ", %c: " + e + ", %d: " + e +
-      ", %o: " + e + "):\n"
-      "    %0 = arith.mulf %a, %b : " + e + "\n"
-      "    %1 = arith.subf %0, %c : " + e + "\n"
-      "    %2 = arith.mulf %1, %d : " + e + "\n"
-      "    linalg.yield %2 : " + e + "\n  } -> " + t + "\n"
-      "  return %y : " + t + "\n}");
+      "\"parallel\", \"parallel\"]} ins(%x, %s, %w, %p : " +
+      t + ", " + ts + ", " + tw + ", " + tp + ") outs(%i : " + t +
+      ") {\n"
+      "  ^bb0(%a: " +
+      e + ", %b: " + e + ", %c: " + e + ", %d: " + e + ", %o: " + e +
+      "):\n"
+      "    %0 = arith.mulf %a, %b : " +
+      e +
+      "\n"
+      "    %1 = arith.subf %0, %c : " +
+      e +
+      "\n"
+      "    %2 = arith.mulf %1, %d : " +
+      e +
+      "\n"
+      "    linalg.yield %2 : " +
+      e + "\n  } -> " + t +
+      "\n"
+      "  return %y : " +
+      t + "\n}");
   Values expected;
   for (int64_t a = 0; a < 3; ++a)
     for (int64_t b = 0; b < rows; ++b)
@@ -264,8 +300,9 @@ TEST_P(Ops, CrossEntropyIgnoresWhatItShould) {
       "func.func @f(%x: " + tx + " {sp.param = \"x\"}, %t: " + tt +
       " {sp.param = \"t\"}) -> (" + scalar + " {sp.result = \"s\"}, " + scalar +
       " {sp.result = \"n\"}) {\n  %s, %n = sp.cross_entropy %x, %t "
-      "ignore_index -100 : (" + tx + ", " + tt + ") -> (" + scalar + ", " +
-      scalar + ")\n  return %s, %n : " + scalar + ", " + scalar + "\n}";
+      "ignore_index -100 : (" +
+      tx + ", " + tt + ") -> (" + scalar + ", " + scalar +
+      ")\n  return %s, %n : " + scalar + ", " + scalar + "\n}";
   auto results = run(text);
   double expected = 0;
   for (int64_t r = 0; r < rows; ++r) {
@@ -310,8 +347,8 @@ INSTANTIATE_TEST_SUITE_P(BF16, Ops,
 class Exp : public Ops {};
 TEST_P(Exp, AtTheEndsOfItsRange) {
   Values &x = source.values["x"];
-  x = {0,        -0.0,      1,    -1,      88.7, 88.8,     1000,
-       INFINITY, -INFINITY, -100, -103.9,  -104, -1000,    -1e30,
+  x = {0,        -0.0,      1,    -1,      88.7, 88.8,      1000,
+       INFINITY, -INFINITY, -100, -103.9,  -104, -1000,     -1e30,
        1e-10,    0.3,       -87,  10.0625, NAN,  0.6931472, -0.5};
   for (double &value : x)
     value = stored(dtype(), value);
