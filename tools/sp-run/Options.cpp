@@ -46,8 +46,9 @@ static cl::opt<std::string>
                   cl::value_desc("SEED"));
 static cl::opt<std::string>
     timeout("timeout", RUN_COMMANDS,
-            cl::desc("how long ranks wait for each other (default 60)"),
-            cl::value_desc("SECONDS"), cl::init("60"));
+            cl::desc("how long ranks wait for each other (default: "
+                     "SP_COMM_TIMEOUT_SECONDS, or 60)"),
+            cl::value_desc("SECONDS"));
 static cl::opt<std::string>
     repeat("repeat", RUN_COMMANDS,
            cl::desc("run N times and report the median time (default 1)"),
@@ -108,10 +109,13 @@ Expected<CommonOptions> sp::getCommonOptions() {
   if (!runs)
     return runs.takeError();
   options.run.repeat = *runs;
-  if (!to_float(timeout.getValue(), options.run.timeoutSeconds) ||
-      !(options.run.timeoutSeconds > 0))
-    return usageError("--timeout must be a number of seconds above 0, not `" +
-                      timeout + "`");
+  if (timeout.getNumOccurrences()) {
+    double seconds;
+    if (!to_float(timeout.getValue(), seconds) || !(seconds > 0))
+      return usageError("--timeout must be a number of seconds above 0, not `" +
+                        timeout + "`");
+    options.run.timeoutSeconds = seconds;
+  }
   if (randomWeights.getNumOccurrences()) {
     uint64_t seed;
     if (StringRef(randomWeights).getAsInteger(10, seed))

@@ -7,6 +7,7 @@
 #include "sp/IO/ParameterSource.h"
 
 #include <array>
+#include <optional>
 
 namespace sp {
 
@@ -18,8 +19,9 @@ struct CollectiveTotal {
 
 struct RunOptions {
   int64_t threadsPerRank = 1;
-  /// How long ranks wait for each other.
-  double timeoutSeconds = 60;
+  /// How long ranks wait for each other; by default what the environment's
+  /// SP_COMM_TIMEOUT_SECONDS says, or 60.
+  std::optional<double> timeoutSeconds;
   /// The run is repeated, for its time; the results are the last run's.
   int64_t repeat = 1;
 };
