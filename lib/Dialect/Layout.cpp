@@ -228,8 +228,11 @@ sp::detail::inferLayoutsByRule(Operation *op, StringRef axis,
       results.push_back(AxisLayout::shard(dim));
     else if (rule.isReduction[factor])
       results.push_back(AxisLayout::partial());
-    else
-      results.push_back(AxisLayout::replicate());
+    else // Each rank would keep what its own part left there.
+      return operandError(op, firstShard, axis, operands[firstShard])
+             << ", but result #" << i
+             << " has no such dimension and is no sum over it; gather the "
+                "operand first (`sp.all_gather`)";
   }
   return success();
 }

@@ -145,7 +145,7 @@ static bool hasScalarBody(Operation *op) {
 }
 
 /// The factors are the loops. A loop is blocked if it is a reduction, if the
-/// body reads its index, or if a map uses it other than as a plain dimension.
+/// body reads its index, or if a map uses it other than as one plain dimension.
 static LayoutRule getLinalgRule(linalg::LinalgOp op) {
   unsigned loops = op.getNumLoops();
   llvm::SmallBitVector blocked(loops);
@@ -155,11 +155,14 @@ static LayoutRule getLinalgRule(linalg::LinalgOp op) {
   op->walk([&](linalg::IndexOp index) { blocked.set(index.getDim()); });
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (AffineMap map : maps)
-    for (AffineExpr expr : map.getResults())
-      if (!isa<AffineDimExpr>(expr))
-        for (unsigned loop = 0; loop < loops; ++loop)
-          if (expr.isFunctionOfDim(loop))
-            blocked.set(loop);
+    for (unsigned loop = 0; loop < loops; ++loop) {
+      unsigned uses = 0;
+      for (AffineExpr expr : map.getResults())
+        if (expr.isFunctionOfDim(loop))
+          uses += isa<AffineDimExpr>(expr) ? 1 : 2;
+      if (uses > 1)
+        blocked.set(loop);
+    }
 
   auto factors = [&](AffineMap map) {
     SmallVector<int64_t> dims;

@@ -172,6 +172,8 @@ LogicalResult MeshOp::verify() {
   llvm::StringSet<> seen;
   for (auto [name, size] : llvm::zip(
            getAxisNames().getAsValueRange<StringAttr>(), getAxisSizes())) {
+    if (name.empty())
+      return emitOpError("has an axis without a name (C1)");
     if (size < 1)
       return emitOpError("axis `")
              << name << "` has size " << size << ", must be at least 1 (C1)";

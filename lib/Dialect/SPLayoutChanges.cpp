@@ -66,6 +66,12 @@ template <typename OpTy> static LogicalResult verifyChange(OpTy op) {
       from.getElementType() != to.getElementType())
     return op.emitOpError("changes the shape or element type from ")
            << from << " to " << to << ", must change only the layout (C1)";
+  for (RankedTensorType type : {from, to})
+    if (Attribute encoding = type.getEncoding();
+        encoding && !isa<LayoutAttr>(encoding))
+      return op.emitOpError("has type ")
+             << type << ", whose encoding is no layout; must change only the "
+             << "layout (C1)";
   SmallVector<StringAttr> axes = getChangedAxes(from, to);
   if (axes.size() != 1)
     return op.emitOpError("changes the layout along ")

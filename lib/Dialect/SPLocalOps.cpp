@@ -29,7 +29,12 @@ static LogicalResult verifyPart(Operation *op, Type whole, Type part,
 }
 
 LogicalResult CollectiveOp::verify() {
-  Type input = getInput().getType(), result = getResult().getType();
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (input.getElementType() != result.getElementType() ||
+      input.getRank() != result.getRank())
+    return emitOpError("element types or ranks differ (C1): ")
+           << input << " and " << result;
   if (getKind() == CollectiveKind::AllReduce) {
     if (getDim())
       return emitOpError("all_reduce has no dim (C2)");

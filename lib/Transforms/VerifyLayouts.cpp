@@ -42,7 +42,7 @@ private:
   LogicalResult verifyType(Operation *op, Type type);
   /// C4 for the arguments and results of a function.
   LogicalResult verifySignature(FunctionOpInterface function);
-  /// C3, C6.
+  /// C3.
   LogicalResult verifyRule(Operation *op);
 
   MeshOp mesh;
@@ -58,8 +58,13 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
     return success();
   WalkResult result = type.walk([&](RankedTensorType tensor) {
     auto layout = dyn_cast_or_null<LayoutAttr>(tensor.getEncoding());
-    if (!layout)
-      return WalkResult::advance();
+    if (!layout) {
+      if (!tensor.getEncoding() || !hasLayout(tensor))
+        return WalkResult::advance();
+      emitOpError(op) << "has type " << tensor
+                      << ", which hides a layout inside another encoding (C4)";
+      return WalkResult::interrupt();
+    }
     if (!mesh) {
       emitOpError(op) << "has type " << tensor
                       << ", but the module has no `sp.mesh` (C1)";
@@ -84,9 +89,11 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
         continue;
       int64_t extent = tensor.getDimSize(entry.layout.dim);
       int64_t size = mesh.getAxisSize(entry.axis);
-      if (ShapedType::isDynamic(extent) || extent % size) {
+      bool dynamic = ShapedType::isDynamic(extent);
+      if (dynamic || extent % size) {
         emitOpError(op) << "has type " << tensor << ", whose dimension "
-                        << entry.layout.dim << " (" << extent
+                        << entry.layout.dim << " ("
+                        << (dynamic ? "?" : std::to_string(extent))
                         << ") is not divisible by `" << entry.axis.getValue()
                         << "` = " << size << " (C2)";
         return WalkResult::interrupt();
@@ -117,6 +124,54 @@ static LogicalResult verifyBoundary(Operation *op, StringRef what, unsigned i,
   return success();
 }
 
+/// What `sp-localize` leaves on a function.
+static bool isLocalised(Operation *function) {
+  return function && function->hasAttr(kCollectivesAttr);
+}
+
+/// C6 for ops: those that give each rank its own value, without a type that
+/// says so, are for localised functions, and layouts for all others.
+static LogicalResult verifyPhase(Operation *op, bool touches) {
+  auto dropout = dyn_cast<DropoutOp>(op);
+  bool isLocal = isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op) ||
+                 (dropout && dropout.getLayout());
+  bool localised = isLocalised(op->getParentOfType<func::FuncOp>());
+  if (isLocal && !localised)
+    return op->emitOpError("is an op of localised programs; before "
+                           "sp-localize, layouts change by `sp.all_reduce`, "
+                           "`sp.reduce_scatter`, `sp.all_gather`, `sp.slice` "
+                           "and `sp.zero_pad`, and a dropout has no `layout` "
+                           "(C6)");
+  if (touches && localised)
+    return op->emitOpError("touches a tensor with a layout in a function that "
+                           "is localised (it has `")
+           << kCollectivesAttr << "`) (C6)";
+  return success();
+}
+
+/// C6 for functions.
+static LogicalResult verifyPhase(FunctionOpInterface function) {
+  if (isLocalised(function)) {
+    if (hasLayout(function.getFunctionType()))
+      return emitOpError(function) << "has layouts, but is localised (it has `"
+                                   << kCollectivesAttr << "`) (C6)";
+    return success();
+  }
+  auto refuse = [&](StringRef what, unsigned i) {
+    return emitOpError(function)
+           << what << " #" << i << " has `" << kLayoutAttr
+           << "`, which is for localised functions; write the layout as the "
+              "type's encoding (C6)";
+  };
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (function.getArgAttr(i, kLayoutAttr))
+      return refuse("argument", i);
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    if (function.getResultAttr(i, kLayoutAttr))
+      return refuse("result", i);
+  return success();
+}
+
 LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
     if (failed(verifyType(function, type)) ||
@@ -130,17 +185,10 @@ LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
 }
 
 LogicalResult LayoutVerifier::verifyRule(Operation *op) {
-  // These give each rank its own value without a type that says so.
-  if (isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op)) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    if (!function || !function->hasAttr(kCollectivesAttr))
-      return op->emitOpError("is an op of localised programs; before "
-                             "sp-localize, layouts change by `sp.all_reduce`, "
-                             "`sp.reduce_scatter`, `sp.all_gather`, `sp.slice` "
-                             "and `sp.zero_pad` (C6)");
-  }
   bool touches = llvm::any_of(op->getOperandTypes(), hasLayout) ||
                  llvm::any_of(op->getResultTypes(), hasLayout);
+  if (failed(verifyPhase(op, touches)))
+    return failure();
   if (!touches)
     return success();
   for (Type type : op->getOperandTypes())
@@ -170,25 +218,29 @@ LogicalResult LayoutVerifier::verifyRule(Operation *op) {
 }
 
 LogicalResult LayoutVerifier::verify(Operation *op) {
-  if (auto function = dyn_cast<FunctionOpInterface>(op)) {
-    if (failed(verifySignature(function)))
-      return failure();
-  } else {
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument argument : block.getArguments())
-          if (hasLayout(argument.getType()))
-            return emitOpError(op)
-                   << "has a block argument of type " << argument.getType()
-                   << "; only function arguments may have layouts (C4)";
-  }
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function &&
+      (failed(verifyPhase(function)) || failed(verifySignature(function))))
+    return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      if (function && block.isEntryBlock())
+        continue; // Its arguments are the signature's.
+      for (BlockArgument argument : block.getArguments())
+        if (hasLayout(argument.getType()))
+          return emitOpError(op)
+                 << "has a block argument of type " << argument.getType()
+                 << "; only function arguments may have layouts (C4)";
+    }
   return verifyRule(op);
 }
 
 namespace {
 struct VerifyLayouts : sp::impl::SPVerifyLayoutsBase<VerifyLayouts> {
   void runOnOperation() override {
-    SmallVector<MeshOp> meshes(getOperation().getOps<MeshOp>());
+    // Nested modules have none of their own: layouts are looked up in one.
+    SmallVector<MeshOp> meshes;
+    getOperation().walk([&](MeshOp mesh) { meshes.push_back(mesh); });
     if (meshes.size() > 1) {
       meshes[1].emitOpError("is a second mesh; a module has at most one (C5)");
       return signalPassFailure();

@@ -64,3 +64,40 @@ func.func @local(%x: tensor<8x4xf32>, %t: tensor<8xi64>) {
   %5 = sp.check_targets %t vocab 10 ignore_index -100 : tensor<8xi64>
   return
 }
+
+// CHECK-LABEL: func.func @layout_changes
+func.func @layout_changes(%x: tensor<8x4xf64>, %t: tensor<8x4xi64, #sp.layout<dp = shard(0), "odd name" = shard(1)>>) {
+  // CHECK-NEXT: %[[R:.*]] = sp.copy %{{.*}} : tensor<8x4xf64> -> tensor<8x4xf64, #sp.layout<dp = replicate>>
+  %0 = sp.copy %x : tensor<8x4xf64> -> tensor<8x4xf64, #sp.layout<dp = replicate>>
+  // CHECK-NEXT: %[[S:.*]] = sp.slice %[[R]] : tensor<8x4xf64, #sp.layout<dp = replicate>> -> tensor<8x4xf64, #sp.layout<dp = shard(1)>>
+  %1 = sp.slice %0 : tensor<8x4xf64, #sp.layout<dp = replicate>> -> tensor<8x4xf64, #sp.layout<dp = shard(1)>>
+  // CHECK-NEXT: %[[P:.*]] = sp.zero_pad %[[S]] : tensor<8x4xf64, #sp.layout<dp = shard(1)>> -> tensor<8x4xf64, #sp.layout<dp = partial>>
+  %2 = sp.zero_pad %1 : tensor<8x4xf64, #sp.layout<dp = shard(1)>> -> tensor<8x4xf64, #sp.layout<dp = partial>>
+  // CHECK-NEXT: sp.all_reduce %[[P]] : tensor<8x4xf64, #sp.layout<dp = partial>> -> tensor<8x4xf64>
+  %3 = sp.all_reduce %2 : tensor<8x4xf64, #sp.layout<dp = partial>> -> tensor<8x4xf64>
+  // CHECK-NEXT: sp.reduce_scatter %[[P]] : tensor<8x4xf64, #sp.layout<dp = partial>> -> tensor<8x4xf64, #sp.layout<dp = shard(0)>>
+  %4 = sp.reduce_scatter %2 : tensor<8x4xf64, #sp.layout<dp = partial>> -> tensor<8x4xf64, #sp.layout<dp = shard(0)>>
+  // CHECK-NEXT: sp.all_gather %{{.*}} : tensor<8x4xi64, #sp.layout<dp = shard(0), "odd name" = shard(1)>> -> tensor<8x4xi64, #sp.layout<dp = shard(0)>>
+  %5 = sp.all_gather %t : tensor<8x4xi64, #sp.layout<dp = shard(0), "odd name" = shard(1)>> -> tensor<8x4xi64, #sp.layout<dp = shard(0)>>
+  return
+}
+
+// What a localised dropout knows of its shard.
+// CHECK-LABEL: func.func @localised_dropout
+func.func @localised_dropout(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: sp.dropout %{{.*}} p 5.000000e-01 op_id 3 layout <dp = shard(0), "odd name" = replicate> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = sp.dropout %x p 0.5 op_id 3 layout <dp = shard(0), "odd name" = replicate> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// Other attributes are kept.
+// CHECK-LABEL: func.func @other_attributes
+func.func @other_attributes(%x: tensor<4x4xf32>, %t: tensor<4xi64>) {
+  // CHECK: sp.copy %{{.*}} {note = 1 : i64} :
+  %0 = sp.copy %x {note = 1} : tensor<4x4xf32> -> tensor<4x4xf32, #sp.layout<dp = replicate>>
+  // CHECK: sp.scale %{{.*}} by 2.000000e+00 {note = 2 : i64} :
+  %1 = sp.scale %x by 2.0 {note = 2} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // CHECK: sp.collective all_reduce %{{.*}} over "odd name" {note = 3 : i64} :
+  %2 = sp.collective all_reduce %x over "odd name" {note = 3} : tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}

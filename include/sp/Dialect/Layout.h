@@ -77,7 +77,8 @@ bool hasLayout(mlir::Type type);
 ///   all invariant -> invariant; all replicate -> replicate;
 ///   an operand sharded on factor f: every operand that has f is sharded on it,
 ///     every other one is replicate; then a result that has f is sharded on it,
-///     and a result that sums over f (a reduction factor) is partial;
+///     a result that sums over f (a reduction factor) is partial, and a result
+///     that merely lacks f is an error;
 ///   a blocked factor must not be sharded.
 struct LayoutRule {
   /// No factor: the dimension must not be sharded.

@@ -30,7 +30,8 @@ def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
     ```
 
     Constraints:
-    - (C1) every axis has a size of at least 1, and there is at least one axis.
+    - (C1) there is at least one axis, and every axis has a name and a size of at
+      least 1.
     - (C2) axis names are unique.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,

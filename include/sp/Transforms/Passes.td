@@ -14,10 +14,12 @@ def SPVerifyLayouts : Pass<"sp-verify-layouts", "::mlir::ModuleOp"> {
     - (C3) an op that touches a tensor with a layout has a layout rule, and its
       operands and results obey it, along each axis.
     - (C4) function arguments and results are invariant or sharded, never
-      replicate or partial; other block arguments are invariant.
-    - (C5) a module has at most one mesh.
-    - (C6) the ops of localised programs stand only in localised functions: they
-      would give each rank its own value under an invariant type.
+      replicate or partial; other block arguments are invariant; no layout is hidden
+      inside another type or encoding.
+    - (C5) a module, with the modules in it, has at most one mesh.
+    - (C6) the ops of localised programs, a dropout's `layout` and `sp.layout`
+      attributes stand only in localised functions (they would give each rank its
+      own value under an invariant type), and layouts only in others.
   }];
 }
 
