@@ -21,10 +21,6 @@ namespace sp {
 using namespace mlir;
 using namespace sp;
 
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // What is shared
 //===----------------------------------------------------------------------===//
@@ -372,24 +368,85 @@ static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
 // The ops of a Transformer block
 //===----------------------------------------------------------------------===//
 
+/// The mean over the row.
+static Value createMean(ImplicitLocOpBuilder &b, Value x, int64_t cols) {
+  Type type = x.getType();
+  Value sum = RowReduceOp::create(b, type, ReduceKind::Sum, x);
+  return arith::DivFOp::create(b, sum, constant(b, type, cols));
+}
+
+/// 1 / sqrt(mean(x^2) + eps).
+static Value createInverseRms(ImplicitLocOpBuilder &b, Value x, int64_t cols,
+                              const llvm::APFloat &eps) {
+  Type type = x.getType();
+  Value mean = createMean(b, arith::MulFOp::create(b, x, x), cols);
+  Value shifted =
+      arith::AddFOp::create(b, mean, constant(b, type, eps.convertToDouble()));
+  Value root = math::SqrtOp::create(b, shifted);
+  return arith::DivFOp::create(b, constant(b, type, 1), root);
+}
+
 static RowKernelOp form(RMSNormOp op) {
   RankedTensorType type = op.getType();
-  int64_t cols = type.getShape().back();
   KernelBuilder kernel(op, type.getShape());
   kernel.input(op.getInput(), kernel.dense());
   kernel.input(op.getWeight(), kernel.perColumn());
   kernel.store(kernel.output(type), kernel.dense());
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
-    Type compute = in[0].getType();
-    Value square = arith::MulFOp::create(b, in[0], in[0]);
-    Value sum = RowReduceOp::create(b, compute, ReduceKind::Sum, square);
-    Value mean = arith::DivFOp::create(b, sum, constant(b, compute, cols));
-    Value shifted = arith::AddFOp::create(
-        b, mean, constant(b, compute, op.getEps().convertToDouble()));
-    Value root = math::SqrtOp::create(b, shifted);
-    Value inverse = arith::DivFOp::create(b, constant(b, compute, 1), root);
+    Value inverse =
+        createInverseRms(b, in[0], type.getShape().back(), op.getEps());
     Value normalised = arith::MulFOp::create(b, in[0], inverse);
     return SmallVector<Value>{arith::MulFOp::create(b, normalised, in[1])};
+  });
+}
+
+/// Rows contribute to the weight's gradient; their sum is another op, because
+/// rows are independent.
+static SmallVector<Value> form(RMSNormGradOp op) {
+  RankedTensorType type = tensorType(op.getInput());
+  int64_t cols = type.getShape().back();
+  KernelBuilder kernel(op, type.getShape());
+  kernel.input(op.getGrad(), kernel.dense());
+  kernel.input(op.getInput(), kernel.dense());
+  kernel.input(op.getWeight(), kernel.perColumn());
+  kernel.store(kernel.output(type), kernel.dense());
+  bool wantsWeight = !op.getWeightGrad().use_empty();
+  if (wantsWeight)
+    kernel.store(
+        kernel.output(RankedTensorType::get(
+            type.getShape(), tensorType(op.getWeightGrad()).getElementType())),
+        kernel.dense());
+  RowKernelOp rows = kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    auto mul = [&](Value x, Value y) -> Value {
+      return arith::MulFOp::create(b, x, y);
+    };
+    Value inverse = createInverseRms(b, in[1], cols, op.getEps());
+    Value normalised = mul(in[1], inverse), scaled = mul(in[0], in[2]);
+    Value mean = createMean(b, mul(scaled, normalised), cols);
+    SmallVector<Value> values{
+        mul(inverse, arith::SubFOp::create(b, scaled, mul(normalised, mean)))};
+    if (wantsWeight)
+      values.push_back(mul(in[0], normalised));
+    return values;
+  });
+  if (!wantsWeight)
+    return {rows.getResult(0), op.getWeightGrad()};
+  OpBuilder builder(op);
+  return {rows.getResult(0),
+          SumLeadingOp::create(builder, op.getLoc(),
+                               op.getWeightGrad().getType(), rows.getResult(1),
+                               type.getRank() - 1)};
+}
+
+/// A row is one index of the new dimensions.
+static RowKernelOp form(BroadcastLeadingOp op) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  KernelBuilder kernel(op, llvm::product_of(shape.take_front(op.getCount())),
+                       llvm::product_of(shape.drop_front(op.getCount())));
+  kernel.input(op.getInput(), kernel.perColumn());
+  kernel.store(kernel.output(op.getType()), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    return SmallVector<Value>(in);
   });
 }
 
@@ -414,17 +471,52 @@ static RowKernelOp form(ScaleOp op) {
   });
 }
 
+static RowKernelOp form(MulOp op) {
+  KernelBuilder kernel(op, op.getType().getShape());
+  kernel.input(op.getLhs(), kernel.dense());
+  kernel.input(op.getRhs(), kernel.dense());
+  kernel.store(kernel.output(op.getType()), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    return SmallVector<Value>{arith::MulFOp::create(b, in[0], in[1])};
+  });
+}
+
+/// 1 + exp(-x).
+static Value createOnePlusExp(ImplicitLocOpBuilder &b, Value x) {
+  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+  return arith::AddFOp::create(b, exp, constant(b, x.getType(), 1));
+}
+
 static RowKernelOp form(SwiGLUOp op) {
   KernelBuilder kernel(op, op.getType().getShape());
   kernel.input(op.getGate(), kernel.dense());
   kernel.input(op.getUp(), kernel.dense());
   kernel.store(kernel.output(op.getType()), kernel.dense());
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
-    Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, in[0]));
-    Value one = constant(b, in[0].getType(), 1);
-    Value silu =
-        arith::DivFOp::create(b, in[0], arith::AddFOp::create(b, exp, one));
+    Value silu = arith::DivFOp::create(b, in[0], createOnePlusExp(b, in[0]));
     return SmallVector<Value>{arith::MulFOp::create(b, silu, in[1])};
+  });
+}
+
+static RowKernelOp form(SwiGLUGradOp op) {
+  RankedTensorType type = tensorType(op.getGrad());
+  KernelBuilder kernel(op, type.getShape());
+  for (Value operand : op.getOperands())
+    kernel.input(operand, kernel.dense());
+  for (unsigned i = 0; i < 2; ++i)
+    kernel.store(kernel.output(type), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    auto mul = [&](Value x, Value y) -> Value {
+      return arith::MulFOp::create(b, x, y);
+    };
+    Value grad = in[0], gate = in[1], up = in[2];
+    Value one = constant(b, gate.getType(), 1);
+    Value sigmoid = arith::DivFOp::create(b, one, createOnePlusExp(b, gate));
+    Value silu = mul(gate, sigmoid);
+    // s (1 + gate (1 - s)) = s + silu - silu s
+    Value slope = arith::SubFOp::create(
+        b, arith::AddFOp::create(b, sigmoid, silu), mul(silu, sigmoid));
+    return SmallVector<Value>{mul(mul(grad, up), slope), mul(grad, silu)};
   });
 }
 
@@ -446,21 +538,49 @@ static RowKernelOp form(RopeOp op) {
     auto mul = [&](Value x, Value y) -> Value {
       return arith::MulFOp::create(b, x, y);
     };
+    Value sin = op.getInverse() ? arith::NegFOp::create(b, in[3]) : in[3];
     return SmallVector<Value>{
-        arith::SubFOp::create(b, mul(in[0], in[2]), mul(in[1], in[3])),
-        arith::AddFOp::create(b, mul(in[1], in[2]), mul(in[0], in[3]))};
+        arith::SubFOp::create(b, mul(in[0], in[2]), mul(in[1], sin)),
+        arith::AddFOp::create(b, mul(in[1], in[2]), mul(in[0], sin))};
   });
+}
+
+/// The targets, once they are known to be tokens.
+template <typename OpTy> static Value checkTargets(OpTy op) {
+  OpBuilder builder(op);
+  return CheckTargetsOp::create(
+      builder, op.getLoc(), op.getTargets().getType(), op.getTargets(),
+      builder.getI64IntegerAttr(shapeOf(op.getLogits())[2]),
+      op.getIgnoreIndexAttr());
+}
+
+/// Whether the column is the row's target.
+static Value createIsTarget(ImplicitLocOpBuilder &b, Value target) {
+  Value column = ColIndexOp::create(b, b.getI64Type());
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, target);
+}
+
+/// Whether the row's target counts.
+static Value createIsValid(ImplicitLocOpBuilder &b, Value target,
+                           IntegerAttr ignoreIndex) {
+  Value ignore = arith::ConstantOp::create(b, ignoreIndex);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, target, ignore);
+}
+
+/// exp(x - max) and its sum over the row.
+static std::pair<Value, Value> createShiftedExp(ImplicitLocOpBuilder &b,
+                                                Value x, Value max) {
+  Value exp = math::ExpOp::create(b, arith::SubFOp::create(b, x, max));
+  return {exp, RowReduceOp::create(b, x.getType(), ReduceKind::Sum, exp)};
 }
 
 /// Each token's loss, then their sum: two kernels, because rows are
 /// independent.
 static SmallVector<Value> form(CrossEntropyOp op) {
-  ArrayRef<int64_t> shape = tensorType(op.getLogits()).getShape();
+  ArrayRef<int64_t> shape = shapeOf(op.getLogits());
   int64_t tokens = shape[0] * shape[1];
   OpBuilder builder(op);
-  Value targets = CheckTargetsOp::create(
-      builder, op.getLoc(), op.getTargets().getType(), op.getTargets(),
-      builder.getI64IntegerAttr(shape[2]), op.getIgnoreIndexAttr());
+  Value targets = checkTargets(op);
   Type f64 = builder.getF64Type();
   auto perToken = RankedTensorType::get({tokens}, f64);
 
@@ -473,21 +593,15 @@ static SmallVector<Value> form(CrossEntropyOp op) {
     Type compute = in[0].getType();
     Value zero = constant(b, compute, 0);
     Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
-    Value exp = math::ExpOp::create(b, arith::SubFOp::create(b, in[0], max));
-    Value sum = RowReduceOp::create(b, compute, ReduceKind::Sum, exp);
-    Value column = ColIndexOp::create(b, b.getI64Type());
-    Value isTarget =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, in[1]);
-    Value picked =
-        RowReduceOp::create(b, compute, ReduceKind::Sum,
-                            arith::SelectOp::create(b, isTarget, in[0], zero));
+    Value sum = createShiftedExp(b, in[0], max).second;
+    Value own =
+        arith::SelectOp::create(b, createIsTarget(b, in[1]), in[0], zero);
+    Value picked = RowReduceOp::create(b, compute, ReduceKind::Sum, own);
     Value loss = arith::AddFOp::create(b, math::LogOp::create(b, sum),
                                        arith::SubFOp::create(b, max, picked));
     if (compute != f64)
       loss = arith::ExtFOp::create(b, f64, loss);
-    Value ignore = arith::ConstantOp::create(b, op.getIgnoreIndexAttr());
-    Value valid =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, in[1], ignore);
+    Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
     Value none = constant(b, f64, 0);
     return SmallVector<Value>{
         arith::SelectOp::create(b, valid, loss, none),
@@ -510,6 +624,84 @@ static SmallVector<Value> form(CrossEntropyOp op) {
     return SmallVector<Value>{sum(in[0]), sum(in[1])};
   });
   return SmallVector<Value>(total.getResults());
+}
+
+static RowKernelOp form(CrossEntropyGradOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getLogits());
+  Value targets = checkTargets(op);
+  KernelBuilder kernel(op, shape[0] * shape[1], shape[2]);
+  kernel.input(op.getLogits(), kernel.dense());
+  kernel.input(targets, kernel.perRow());
+  kernel.input(op.getGrad(), getAffineConstantExpr(0, op.getContext()));
+  kernel.store(kernel.output(op.getType()), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    Type compute = in[0].getType();
+    Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
+    auto [exp, sum] = createShiftedExp(b, in[0], max);
+    Value one = constant(b, compute, 1), zero = constant(b, compute, 0);
+    Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
+    Value scale = arith::SelectOp::create(b, valid, in[2], zero);
+    Value normaliser = arith::DivFOp::create(b, one, sum);
+    Value probability = arith::MulFOp::create(b, exp, normaliser);
+    Value shifted = arith::SubFOp::create(b, probability, one);
+    Value difference = arith::SelectOp::create(b, createIsTarget(b, in[1]),
+                                               shifted, probability);
+    return SmallVector<Value>{arith::MulFOp::create(b, scale, difference)};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The optimizer
+//===----------------------------------------------------------------------===//
+
+static RowKernelOp form(AdamWOp op) {
+  RankedTensorType type = tensorType(op.getParam());
+  KernelBuilder kernel(op, type.getShape());
+  for (Value tensor : op.getOperands().take_front(4))
+    kernel.input(tensor, kernel.dense());
+  for (Value scalar : op.getOperands().drop_front(4))
+    kernel.input(scalar, getAffineConstantExpr(0, op.getContext()));
+  for (unsigned i = 0; i < 3; ++i)
+    kernel.store(kernel.output(type), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    Type f64 = b.getF64Type(), compute = in[0].getType();
+    // What is the same for all elements, in f64.
+    auto number = [&](const llvm::APFloat &value) {
+      return constant(b, f64, value.convertToDouble());
+    };
+    auto round = [&](Value scalar) -> Value {
+      return compute == f64
+                 ? scalar
+                 : Value(arith::TruncFOp::create(b, compute, scalar));
+    };
+    auto fixed = [&](double value) { return constant(b, compute, value); };
+    auto mul = [&](Value x, Value y) -> Value {
+      return arith::MulFOp::create(b, x, y);
+    };
+    auto add = [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(b, x, y);
+    };
+    Value rate = in[5];
+    Value decay = mul(rate, number(op.getWeightDecay()));
+    Value keep = round(arith::SubFOp::create(b, constant(b, f64, 1), decay));
+    Value stepSize = round(arith::DivFOp::create(b, rate, in[6]));
+    Value root = round(math::SqrtOp::create(b, in[7]));
+
+    double beta1 = op.getBeta1().convertToDouble();
+    double beta2 = op.getBeta2().convertToDouble();
+    Value gradient = mul(in[1], round(in[4]));
+    Value average =
+        add(mul(fixed(beta1), in[2]), mul(fixed(1 - beta1), gradient));
+    Value averageSquare = add(mul(fixed(beta2), in[3]),
+                              mul(fixed(1 - beta2), mul(gradient, gradient)));
+    Value deviation =
+        arith::DivFOp::create(b, math::SqrtOp::create(b, averageSquare), root);
+    Value divisor = add(deviation, fixed(op.getEps().convertToDouble()));
+    Value change = mul(stepSize, arith::DivFOp::create(b, average, divisor));
+    return SmallVector<Value>{
+        arith::SubFOp::create(b, mul(keep, in[0]), change), average,
+        averageSquare};
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -564,9 +756,11 @@ static FailureOr<SmallVector<Value>> formKernels(Operation *op) {
   if (isElementwise(op))
     return results(formElementwise(op));
   return llvm::TypeSwitch<Operation *, FailureOr<SmallVector<Value>>>(op)
-      .Case<RMSNormOp, BiasAddOp, ScaleOp, SwiGLUOp, RopeOp>(
+      .Case<AdamWOp, BiasAddOp, BroadcastLeadingOp, CrossEntropyGradOp, MulOp,
+            RMSNormOp, RopeOp, ScaleOp, SwiGLUGradOp, SwiGLUOp>(
           [&](auto concrete) { return results(form(concrete)); })
-      .Case<CrossEntropyOp>([](auto entropy) { return form(entropy); })
+      .Case<CrossEntropyOp, RMSNormGradOp>(
+          [](auto concrete) { return form(concrete); })
       .Case<LinearOp>([&](LinearOp linear) {
         return linear.getBias() ? results(form(linear)) : SmallVector<Value>();
       })

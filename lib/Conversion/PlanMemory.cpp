@@ -139,7 +139,8 @@ private:
     return it == rootOf.end() ? value : it->second;
   }
   void findLastUses();
-  void place(OpResult result);
+  /// The result's entry in `sp.offsets`.
+  int64_t place(OpResult result);
   void release(Value root);
   Value findInPlaceInput(OpResult result);
 
@@ -147,6 +148,8 @@ private:
   llvm::DenseMap<Value, Value> rootOf;
   /// Of a root: the last op that reads its buffer, under any name.
   llvm::DenseMap<Value, Operation *> lastUse;
+  /// Of a value that is returned as an argument's new value: the argument.
+  llvm::DenseMap<Value, Value> updates;
   /// The buffers that hold a value at the current op.
   llvm::DenseMap<Value, Buffer> live;
   int64_t liveBytes = 0;
@@ -155,17 +158,24 @@ private:
 } // namespace
 
 void Planner::findLastUses() {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [value, argument] :
+       llvm::zip(terminator->getOperands(), getUpdatedArguments(function)))
+    if (argument >= 0)
+      updates[value] = function.getArgument(argument);
   for (Operation &op : function.getBody().front()) {
     for (Value operand : op.getOperands())
       lastUse[getRoot(operand)] = &op;
     if (Value source = getAliasedOperand(&op))
-      rootOf[op.getResult(0)] = getRoot(source);
+      for (Value result : op.getResults())
+        rootOf[result] = getRoot(source);
   }
 }
 
-/// The dead input of a row kernel whose buffer `result` may take over, element
-/// by element: kernels store in their last pass over a row, and in each of its
-/// steps after the loads.
+/// The input of a row kernel whose buffer `result` may take over, element by
+/// element: kernels store in their last pass over a row, and in each of its
+/// steps after the loads. It is dead, or the argument that the result is the
+/// new value of.
 Value Planner::findInPlaceInput(OpResult result) {
   auto kernel = dyn_cast<RowKernelOp>(result.getOwner());
   if (!kernel)
@@ -186,7 +196,8 @@ Value Planner::findInPlaceInput(OpResult result) {
     auto reads = llvm::count_if(kernel.getInputs(), [&](Value other) {
       return getRoot(other) == root;
     });
-    if (map == dense && reads == 1 && live.contains(root) &&
+    bool isTheirs = live.contains(root) || updates.lookup(result) == root;
+    if (map == dense && reads == 1 && isTheirs &&
         lastUse.lookup(root) == kernel &&
         getByteSize(input.getType()) == getByteSize(result.getType()))
       return root;
@@ -194,20 +205,24 @@ Value Planner::findInPlaceInput(OpResult result) {
   return {};
 }
 
-void Planner::place(OpResult result) {
+int64_t Planner::place(OpResult result) {
   int64_t bytes = getByteSize(result.getType());
   activationBytes += bytes;
   if (Value input = findInPlaceInput(result)) {
+    ++numInPlace;
+    if (auto argument = dyn_cast<BlockArgument>(input))
+      return -1 - static_cast<int64_t>(argument.getArgNumber());
     Buffer buffer = live.lookup(input);
     live.erase(input);
     live[result] = buffer;
-    ++numInPlace;
-    return;
+    return buffer.offset;
   }
   int64_t size = llvm::alignTo(std::max<int64_t>(bytes, 1), kAlignment);
-  live[result] = {arena.allocate(size), size};
+  int64_t offset = arena.allocate(size);
+  live[result] = {offset, size};
   liveBytes += size;
   peakLiveBytes = std::max(peakLiveBytes, liveBytes);
+  return offset;
 }
 
 void Planner::release(Value root) {
@@ -225,10 +240,8 @@ void Planner::plan() {
   for (Operation &op : function.getBody().front()) {
     if (ownsResultBuffers(&op)) {
       SmallVector<int64_t> offsets;
-      for (OpResult result : op.getResults()) {
-        place(result);
-        offsets.push_back(live.lookup(result).offset);
-      }
+      for (OpResult result : op.getResults())
+        offsets.push_back(place(result));
       op.setAttr(kOffsetsAttr, builder.getDenseI64ArrayAttr(offsets));
     }
     // Operands die after the results were placed: no op overwrites what it

@@ -8,10 +8,51 @@
 using namespace mlir;
 using namespace sp;
 
+/// True if a slice is whole rows of the outermost dimension: contiguous.
+static bool isLeadingRows(tensor::ExtractSliceOp slice) {
+  RankedTensorType source = slice.getSourceType(), result = slice.getType();
+  if (source.getRank() != result.getRank() || source.getRank() == 0 ||
+      !llvm::all_of(slice.getStaticStrides(),
+                    [](int64_t stride) { return stride == 1; }) ||
+      !slice.getOffsets().empty())
+    return false;
+  return source.getShape().drop_front() == result.getShape().drop_front();
+}
+
 Value sp::getAliasedOperand(Operation *op) {
-  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp>(op))
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp,
+          UnpackOp>(op) ||
+      (slice && isLeadingRows(slice)))
     return op->getOperand(0);
   return {};
+}
+
+int64_t sp::getAliasOffset(OpResult result) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(result.getOwner()))
+    return slice.getStaticOffsets().front() *
+           (getByteSize(slice.getType()) / slice.getType().getDimSize(0));
+  int64_t offset = 0;
+  for (unsigned i = 0; i < result.getResultNumber(); ++i)
+    offset += getByteSize(result.getOwner()->getResult(i).getType());
+  return offset;
+}
+
+SmallVector<int64_t> sp::getUpdatedArguments(func::FuncOp function) {
+  llvm::DenseMap<std::pair<StringRef, StringAttr>, int64_t> arguments;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    for (StringRef role : {kParamAttr, kStateAttr})
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, role))
+        arguments[{role, name}] = i;
+  SmallVector<int64_t> updated;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+    updated.push_back(-1);
+    for (StringRef role : {kParamAttr, kStateAttr})
+      if (auto name = function.getResultAttrOfType<StringAttr>(i, role))
+        if (auto it = arguments.find({role, name}); it != arguments.end())
+          updated.back() = it->second;
+  }
+  return updated;
 }
 
 bool sp::ownsResultBuffers(Operation *op) {

@@ -3,12 +3,13 @@
 #ifndef SP_LIB_CONVERSION_PLANNEDFUNCTION_H
 #define SP_LIB_CONVERSION_PLANNEDFUNCTION_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "sp/Dialect/SPDialect.h"
 
 namespace sp {
 
-/// Where the results of an op lie in the arena (an offset per result).
+/// Where the results of an op lie: per result an offset in the arena, or
+/// -1 - i for a result that takes the place of argument i.
 inline constexpr llvm::StringLiteral kOffsetsAttr = "sp.offsets";
 
 /// The alignment of every offset, a cache line.
@@ -18,8 +19,14 @@ inline constexpr int64_t kAlignment = 64;
 /// reshape's (its operand's buffer) and not a constant's (a global).
 bool ownsResultBuffers(mlir::Operation *op);
 
-/// The operand whose buffer is the op's result; null if there is none.
+/// The operand in whose buffer the op's results are; null if there is none.
 mlir::Value getAliasedOperand(mlir::Operation *op);
+/// Where in that buffer, in bytes.
+int64_t getAliasOffset(mlir::OpResult result);
+
+/// The argument that each result of `function` is the new value of (`sp.param`
+/// or `sp.state` of the same name); -1 for a result that is none.
+llvm::SmallVector<int64_t> getUpdatedArguments(mlir::func::FuncOp function);
 
 /// The bytes of a tensor that `verifyLocalType` accepts.
 int64_t getByteSize(mlir::Type type);

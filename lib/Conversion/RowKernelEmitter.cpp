@@ -117,6 +117,8 @@ private:
   Columns getColumns(Value value, Step step, DenseMap<Value, Columns> &values);
   SmallVector<Value> emitOp(Operation *op, ValueRange operands, int64_t width);
   Value emitExp(Value x);
+  Value emitRoundToBF16(Value x);
+  Value emitRoundToOdd(Value x);
 
   Type widen(Type element, int64_t width) {
     return width == 1 ? element : VectorType::get({width}, element);
@@ -357,10 +359,71 @@ Value Emitter::emitExp(Value x) {
 }
 
 /// The scalar `op` on vectors of `width` lanes, without its fast-math flags.
+/// bf16 of an f32, to nearest, ties to even; a NaN stays one. LLVM would call
+/// compiler-rt, or use an instruction that takes subnormals for 0, by the CPU.
+Value Emitter::emitRoundToBF16(Value x) {
+  auto like = [&](Type element) {
+    auto vector = dyn_cast<VectorType>(x.getType());
+    return vector ? Type(vector.clone(element)) : element;
+  };
+  Type i32 = like(b.getI32Type()), i16 = like(b.getI16Type());
+  auto integer = [&](int64_t value) -> Value {
+    TypedAttr attr = b.getI32IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(i32))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, attr);
+  };
+  Value bits = arith::BitcastOp::create(b, i32, x);
+  Value high = arith::ShRUIOp::create(b, bits, integer(16));
+  Value isOdd = arith::AndIOp::create(b, high, integer(1));
+  Value increment = arith::AddIOp::create(b, isOdd, integer(0x7fff));
+  Value rounded = arith::ShRUIOp::create(
+      b, arith::AddIOp::create(b, bits, increment), integer(16));
+  // The increment would carry a NaN's payload into the exponent and sign.
+  Value quiet = arith::OrIOp::create(b, high, integer(0x40));
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  Value result = arith::SelectOp::create(b, isNaN, quiet, rounded);
+  return arith::BitcastOp::create(b, like(b.getBF16Type()),
+                                  arith::TruncIOp::create(b, i16, result));
+}
+
+/// f32 of an f64, such that rounding it again gives what one rounding would:
+/// an inexact value becomes the odd one of its neighbours (Boldo and Melquiond,
+/// IEEE Transactions on Computers 57(4), 2008).
+Value Emitter::emitRoundToOdd(Value x) {
+  auto like = [&](Type element) {
+    auto vector = dyn_cast<VectorType>(x.getType());
+    return vector ? Type(vector.clone(element)) : element;
+  };
+  Type f32 = like(b.getF32Type()), i32 = like(b.getI32Type());
+  TypedAttr one = b.getI32IntegerAttr(1);
+  if (auto vector = dyn_cast<VectorType>(i32))
+    one = DenseElementsAttr::get(vector, Attribute(one));
+  Value oneValue = arith::ConstantOp::create(b, one);
+  Value near = arith::TruncFOp::create(b, f32, x);
+  Value back = arith::ExtFOp::create(b, x.getType(), near);
+  Value bits = arith::BitcastOp::create(b, i32, near);
+  Value isBeyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                         math::AbsFOp::create(b, back),
+                                         math::AbsFOp::create(b, x));
+  Value towardZero = arith::SelectOp::create(
+      b, isBeyond, arith::SubIOp::create(b, bits, oneValue), bits);
+  Value odd = arith::OrIOp::create(b, towardZero, oneValue);
+  Value isExact = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, back, x);
+  return arith::BitcastOp::create(
+      b, f32, arith::SelectOp::create(b, isExact, bits, odd));
+}
+
 SmallVector<Value> Emitter::emitOp(Operation *op, ValueRange operands,
                                    int64_t width) {
   if (isPolynomialExp(op))
     return {emitExp(operands[0])};
+  if (isa<arith::TruncFOp>(op) && op->getResult(0).getType().isBF16()) {
+    Value x = operands[0];
+    if (getElementTypeOrSelf(x).isF64())
+      x = emitRoundToOdd(x);
+    return {emitRoundToBF16(x)};
+  }
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
   for (Type type : op->getResultTypes())

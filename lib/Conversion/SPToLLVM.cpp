@@ -27,10 +27,6 @@ namespace sp {
 using namespace mlir;
 using namespace sp;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 static int64_t product(ArrayRef<int64_t> shape) {
   return llvm::product_of(shape);
 }
@@ -146,27 +142,37 @@ public:
 
 private:
   LogicalResult verify();
+  LogicalResult verifyUpdates();
   void beginPart();
   void continueInNewPart();
   LogicalResult lowerOp(Operation *op);
 
   void lower(arith::ConstantOp op);
+  void lower(AttentionGradOp op);
   void lower(AttentionOp op);
   void lower(BatchMajorOp op);
   void lower(CheckTargetsOp op);
   void lower(CollectiveOp op);
   void lower(DropoutOp op);
+  void lower(EmbeddingGradOp op);
   void lower(EmbeddingOp op);
+  void lower(LinearInputGradOp op);
   void lower(LinearOp op);
+  void lower(LinearWeightGradOp op);
   void lower(LocalSliceOp op);
   void lower(LocalZeroPadOp op);
+  void lower(PackOp op);
   void lower(RopeTableOp op);
   void lower(RowKernelOp op);
   void lower(ShiftLabelsOp op);
+  void lower(SumLeadingOp op);
+  void lower(SumSquaresOp op);
   void lower(func::ReturnOp op);
 
   /// An argument of a call: a number takes the type that the callee wants.
   using Argument = std::variant<Value, int64_t, double>;
+
+  template <typename OpTy> SmallVector<Argument> getAttentionArguments(OpTy op);
 
   /// Calls a runtime function; a status that is not 0 leaves the function.
   /// Returns what else the callee returns.
@@ -183,6 +189,12 @@ private:
                                ValueRange(constant(index)));
   }
   Value pointerTo(Value tensor);
+  /// The argument that `tensor` is, or has taken the place of; -1 if none.
+  int64_t getArgument(Value tensor) const;
+  /// Where the rank's part of a dimension begins, of `extent` elements, under
+  /// the layout that the dimension had before localisation.
+  Value getGlobalOffset(std::optional<LayoutAttr> layout, int64_t dim,
+                        int64_t extent);
 
   func::FuncOp source;
   MeshOp mesh;
@@ -216,17 +228,29 @@ private:
 /// Computed at each use: a pointer kept from its first use on would occupy the
 /// register allocator for the whole function.
 Value FunctionLowering::pointerTo(Value tensor) {
+  int64_t offset = 0;
   while (Value source = tensor.getDefiningOp()
                             ? getAliasedOperand(tensor.getDefiningOp())
-                            : Value())
+                            : Value()) {
+    offset += getAliasOffset(cast<OpResult>(tensor));
     tensor = source;
+  }
+  auto within = [&](Value base) {
+    return offset == 0 ? base : advance(base, builder.getI8Type(), offset);
+  };
   if (auto global = globals.lookup(tensor))
-    return LLVM::AddressOfOp::create(builder, loc, global);
+    return within(LLVM::AddressOfOp::create(builder, loc, global));
+  if (int64_t argument = getArgument(tensor); argument >= 0)
+    return within(LLVM::LoadOp::create(builder, loc, pointer,
+                                       advance(arguments, pointer, argument)));
+  return advance(arena, builder.getI8Type(), offsets.at(tensor) + offset);
+}
+
+int64_t FunctionLowering::getArgument(Value tensor) const {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
-    return LLVM::LoadOp::create(
-        builder, loc, pointer,
-        advance(arguments, pointer, argument.getArgNumber()));
-  return advance(arena, builder.getI8Type(), offsets.at(tensor));
+    return argument.getArgNumber();
+  auto it = offsets.find(tensor);
+  return it != offsets.end() && it->second < 0 ? -1 - it->second : -1;
 }
 
 Value FunctionLowering::materialize(Argument argument, Type type) {
@@ -278,14 +302,55 @@ void FunctionLowering::lower(arith::ConstantOp op) {
       symbols.getConstant(cast<DenseElementsAttr>(op.getValue()), loc);
 }
 
-void FunctionLowering::lower(AttentionOp op) {
+Value FunctionLowering::getGlobalOffset(std::optional<LayoutAttr> layout,
+                                        int64_t dim, int64_t extent) {
+  if (layout)
+    for (const AxisEntry &entry : layout->getEntries())
+      if (entry.layout == AxisLayout::shard(dim)) {
+        Value rank =
+            call("sp_axis_rank", {context, mesh.getAxisIndex(entry.axis)});
+        return LLVM::MulOp::create(builder, loc, rank, constant(extent));
+      }
+  return constant(0);
+}
+
+/// What the runtime's attention functions take after their tensors.
+template <typename OpTy>
+SmallVector<FunctionLowering::Argument>
+FunctionLowering::getAttentionArguments(OpTy op) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  call("sp_attention",
-       {context, dtypeOf(op.getQuery()), pointerTo(op.getQuery()),
-        pointerTo(op.getKey()), pointerTo(op.getValue()),
-        pointerTo(op.getResult()), query[0], query[1], query[2],
-        shapeOf(op.getKey())[2], query[3], op.getScale().convertToDouble(),
-        int64_t(op.getCausal())});
+  auto dropout = op.getDropout();
+  return {query[0],
+          query[1],
+          query[2],
+          shapeOf(op.getKey())[2],
+          query[3],
+          op.getScale().convertToDouble(),
+          int64_t(op.getCausal()),
+          dropout ? dropout->convertToDouble() : 0.0,
+          int64_t(op.getOpId().value_or(0)),
+          getGlobalOffset(op.getLayout(), /*dim=*/2, query[2])};
+}
+
+void FunctionLowering::lower(AttentionOp op) {
+  SmallVector<Argument> arguments{context,
+                                  dtypeOf(op.getQuery()),
+                                  pointerTo(op.getQuery()),
+                                  pointerTo(op.getKey()),
+                                  pointerTo(op.getValue()),
+                                  pointerTo(op.getResult())};
+  llvm::append_range(arguments, getAttentionArguments(op));
+  call("sp_attention", arguments);
+}
+
+void FunctionLowering::lower(AttentionGradOp op) {
+  SmallVector<Argument> arguments{context, dtypeOf(op.getQuery())};
+  for (Value tensor : op->getOperands())
+    arguments.push_back(pointerTo(tensor));
+  for (Value tensor : op->getResults())
+    arguments.push_back(pointerTo(tensor));
+  llvm::append_range(arguments, getAttentionArguments(op));
+  call("sp_attention_grad", arguments);
 }
 
 void FunctionLowering::lower(BatchMajorOp op) {
@@ -326,14 +391,7 @@ void FunctionLowering::lower(DropoutOp op) {
                                          constant(2 * shape.size()));
   Value offsets = advance(extents, i64, shape.size());
   for (auto [dim, extent] : llvm::enumerate(shape)) {
-    Value offset = constant(0);
-    if (op.getLayout())
-      for (const AxisEntry &entry : op.getLayout()->getEntries())
-        if (entry.layout == AxisLayout::shard(dim)) {
-          Value rank =
-              call("sp_axis_rank", {context, mesh.getAxisIndex(entry.axis)});
-          offset = LLVM::MulOp::create(builder, loc, rank, constant(extent));
-        }
+    Value offset = getGlobalOffset(op.getLayout(), dim, extent);
     LLVM::StoreOp::create(builder, loc, constant(extent),
                           advance(extents, i64, dim));
     LLVM::StoreOp::create(builder, loc, offset, advance(offsets, i64, dim));
@@ -349,6 +407,32 @@ void FunctionLowering::lower(EmbeddingOp op) {
   call("sp_embedding", {context, dtypeOf(op.getTable()), pointerTo(op.getIds()),
                         pointerTo(op.getTable()), pointerTo(op.getResult()),
                         ids[0], ids[1], table[0], table[1]});
+}
+
+void FunctionLowering::lower(EmbeddingGradOp op) {
+  ArrayRef<int64_t> ids = shapeOf(op.getIds()), table = shapeOf(op.getResult());
+  call("sp_embedding_grad",
+       {context, dtypeOf(op.getResult()), pointerTo(op.getIds()),
+        pointerTo(op.getGrad()), pointerTo(op.getResult()), ids[0], ids[1],
+        table[0], table[1]});
+}
+
+void FunctionLowering::lower(LinearInputGradOp op) {
+  ArrayRef<int64_t> grad = shapeOf(op.getGrad());
+  int64_t m = product(grad.drop_back()), n = grad.back();
+  int64_t k = shapeOf(op.getWeight())[1];
+  call("sp_gemm", {context, dtypeOf(op.getGrad()), /*trans_a=*/0, /*trans_b=*/0,
+                   /*accumulate=*/0, m, k, n, pointerTo(op.getGrad()), n,
+                   pointerTo(op.getWeight()), k, pointerTo(op.getResult()), k});
+}
+
+void FunctionLowering::lower(LinearWeightGradOp op) {
+  ArrayRef<int64_t> grad = shapeOf(op.getGrad());
+  int64_t m = product(grad.drop_back()), n = grad.back();
+  int64_t k = shapeOf(op.getInput()).back();
+  call("sp_gemm", {context, dtypeOf(op.getGrad()), /*trans_a=*/1, /*trans_b=*/0,
+                   /*accumulate=*/0, n, k, m, pointerTo(op.getGrad()), n,
+                   pointerTo(op.getInput()), k, pointerTo(op.getResult()), k});
 }
 
 void FunctionLowering::lower(LinearOp op) {
@@ -380,6 +464,18 @@ void FunctionLowering::lower(LocalZeroPadOp op) {
         product(whole.drop_front(dim + 1))});
 }
 
+void FunctionLowering::lower(PackOp op) {
+  int64_t offset = 0;
+  for (Value input : op.getInputs()) {
+    int64_t bytes = getByteSize(input.getType());
+    Value destination =
+        advance(pointerTo(op.getResult()), builder.getI8Type(), offset);
+    LLVM::MemcpyOp::create(builder, loc, destination, pointerTo(input),
+                           constant(bytes), /*isVolatile=*/false);
+    offset += bytes;
+  }
+}
+
 void FunctionLowering::lower(RopeTableOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getCos());
   call("sp_rope_table",
@@ -404,14 +500,35 @@ void FunctionLowering::lower(ShiftLabelsOp op) {
                            labels[0], labels[1], int64_t(op.getIgnoreIndex())});
 }
 
+void FunctionLowering::lower(SumLeadingOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  call("sp_sum_leading",
+       {context, dtypeOf(op.getInput()), pointerTo(op.getInput()),
+        pointerTo(op.getResult()), product(shape.take_front(op.getCount())),
+        product(shape.drop_front(op.getCount()))});
+}
+
+void FunctionLowering::lower(SumSquaresOp op) {
+  call("sp_sum_squares",
+       {context, dtypeOf(op.getInput()), pointerTo(op.getInput()),
+        pointerTo(op.getResult()), product(shapeOf(op.getInput()))});
+}
+
 void FunctionLowering::lower(func::ReturnOp op) {
-  for (auto [i, value] : llvm::enumerate(op.getOperands())) {
-    Value destination = LLVM::LoadOp::create(builder, loc, pointer,
-                                             advance(results, pointer, i));
-    LLVM::MemcpyOp::create(builder, loc, destination, pointerTo(value),
-                           constant(getByteSize(value.getType())),
-                           /*isVolatile=*/false);
-  }
+  SmallVector<int64_t> updated = getUpdatedArguments(source);
+  // New values of arguments come last: others may be their old values.
+  for (bool updates : {false, true})
+    for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+      // It may be where it belongs already.
+      if ((updated[i] >= 0) != updates ||
+          (updates && getArgument(value) == updated[i]))
+        continue;
+      Value destination = LLVM::LoadOp::create(builder, loc, pointer,
+                                               advance(results, pointer, i));
+      LLVM::MemcpyOp::create(builder, loc, destination, pointerTo(value),
+                             constant(getByteSize(value.getType())),
+                             /*isVolatile=*/false);
+    }
   Value good = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), 0);
   LLVM::ReturnOp::create(builder, loc, good);
 }
@@ -436,9 +553,11 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
   }
 
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AttentionOp, BatchMajorOp, CheckTargetsOp, CollectiveOp, DropoutOp,
-            EmbeddingOp, LocalSliceOp, LocalZeroPadOp, RopeTableOp, RowKernelOp,
-            ShiftLabelsOp, func::ReturnOp>([&](auto op) {
+      .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
+            CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp,
+            LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
+            PackOp, RopeTableOp, RowKernelOp, ShiftLabelsOp, SumLeadingOp,
+            SumSquaresOp, func::ReturnOp>([&](auto op) {
         lower(op);
         return success();
       })
@@ -456,8 +575,14 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
         return success();
       })
       // Nothing to compute: another name, or no contents yet.
-      .Case<tensor::CollapseShapeOp, tensor::EmptyOp, tensor::ExpandShapeOp>(
-          [](auto) { return success(); })
+      .Case<tensor::CollapseShapeOp, tensor::EmptyOp, tensor::ExpandShapeOp,
+            UnpackOp>([](auto) { return success(); })
+      .Case([](tensor::ExtractSliceOp op) -> LogicalResult {
+        if (!getAliasedOperand(op))
+          return op.emitOpError(
+              "is not whole rows of the first dimension (C2)");
+        return success();
+      })
       .Case([](func::CallOp op) {
         return op.emitOpError("calls `")
                << op.getCallee()
@@ -468,6 +593,34 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
                                "`sp-form-row-kernels` leave only ops that have "
                                "one");
       });
+}
+
+/// C3.
+LogicalResult FunctionLowering::verifyUpdates() {
+  Operation *terminator = source.getBody().front().getTerminator();
+  for (auto [i, argument] : llvm::enumerate(getUpdatedArguments(source))) {
+    if (argument < 0)
+      continue;
+    Value value = terminator->getOperand(i);
+    if (value.getType() != source.getArgument(argument).getType())
+      return source.emitOpError("result #")
+             << i << " is " << value.getType()
+             << ", but is the new value of argument #" << argument << ", a "
+             << source.getArgument(argument).getType() << " (C3)";
+    while (Operation *op = value.getDefiningOp()) {
+      Value aliased = getAliasedOperand(op);
+      if (!aliased)
+        break;
+      value = aliased;
+    }
+    auto other = dyn_cast<BlockArgument>(value);
+    if (other && other.getArgNumber() != argument)
+      return source.emitOpError("result #")
+             << i << " is the new value of argument #" << argument
+             << ", but is argument #" << other.getArgNumber()
+             << " itself; an argument must not become another (C3)";
+  }
+  return success();
 }
 
 LogicalResult FunctionLowering::verify() {
@@ -489,6 +642,8 @@ LogicalResult FunctionLowering::verify() {
   if (!source.getBody().hasOneBlock())
     return source.emitOpError("has ") << source.getBody().getBlocks().size()
                                       << " blocks, must be one (C1)";
+  if (failed(verifyUpdates()))
+    return failure();
   for (Operation &op : source.getBody().front()) {
     if (failed(verifyTypes(&op, op.getResultTypes())))
       return failure();

@@ -61,6 +61,18 @@ RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
                                encoding);
 }
 
+SmallVector<StringAttr> sp::getChangedAxes(Type from, Type to) {
+  SmallVector<StringAttr> axes;
+  for (Type type : {from, to})
+    if (auto layout = dyn_cast_or_null<LayoutAttr>(
+            cast<RankedTensorType>(type).getEncoding()))
+      for (const AxisEntry &entry : layout.getEntries())
+        if (getAxisLayout(from, entry.axis) != getAxisLayout(to, entry.axis) &&
+            !llvm::is_contained(axes, entry.axis))
+          axes.push_back(entry.axis);
+  return axes;
+}
+
 bool sp::hasLayout(Type type) {
   return type.walk([](LayoutAttr) { return WalkResult::interrupt(); })
       .wasInterrupted();

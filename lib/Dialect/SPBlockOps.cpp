@@ -1,82 +1,16 @@
 //===- SPBlockOps.cpp - the ops of a Transformer block --------------------===//
 //
-// For each op: its verifier (the numbered constraints), its layout rule, and in
-// which operands it is linear.
+// For each op: its verifier (the numbered constraints), its layout rule, in
+// which operands it is linear, and its adjoint.
 //
 //===----------------------------------------------------------------------===//
 
-#include "sp/Dialect/SPOps.h"
+#include "OpVerification.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "sp/Dialect/Adjoint.h"
 
 using namespace mlir;
 using namespace sp;
-
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return tensorType(value).getShape();
-}
-
-static std::string shapeStr(ArrayRef<int64_t> shape) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "[";
-  llvm::interleaveComma(shape, os);
-  os << "]";
-  return text;
-}
-
-static LogicalResult verifyShape(Operation *op, StringRef name, Value value,
-                                 ArrayRef<int64_t> shape,
-                                 StringRef constraint) {
-  if (shapeOf(value) != shape)
-    return op->emitOpError("")
-           << name << " has shape " << shapeStr(shapeOf(value)) << ", must be "
-           << shapeStr(shape) << " (" << constraint << ")";
-  return success();
-}
-
-static LogicalResult verifyRank(Operation *op, StringRef name, Value value,
-                                int64_t rank, StringRef constraint) {
-  if (tensorType(value).getRank() != rank)
-    return op->emitOpError("")
-           << name << " has rank " << tensorType(value).getRank()
-           << ", must be " << rank << " (" << constraint << ")";
-  return success();
-}
-
-static LogicalResult verifyMinRank(Operation *op, StringRef name, Value value,
-                                   int64_t rank, StringRef constraint) {
-  if (tensorType(value).getRank() < rank)
-    return op->emitOpError("")
-           << name << " has rank " << tensorType(value).getRank()
-           << ", must be at least " << rank << " (" << constraint << ")";
-  return success();
-}
-
-static LogicalResult verifySameElementType(Operation *op, ValueRange values,
-                                           StringRef constraint) {
-  Type first = tensorType(values.front()).getElementType();
-  for (Value value : values.drop_front())
-    if (tensorType(value).getElementType() != first)
-      return op->emitOpError("mixes element types ")
-             << first << " and " << tensorType(value).getElementType() << " ("
-             << constraint << ")";
-  return success();
-}
-
-static SmallVector<Value> operandsAndResults(Operation *op) {
-  SmallVector<Value> values(op->getOperands());
-  llvm::append_range(values, op->getResults());
-  return values;
-}
-
-static bool isExactly(const llvm::SmallBitVector &operands,
-                      std::initializer_list<unsigned> wanted) {
-  return operands.count() == wanted.size() &&
-         llvm::all_of(wanted, [&](unsigned i) { return operands.test(i); });
-}
 
 //===----------------------------------------------------------------------===//
 // EmbeddingOp
@@ -98,6 +32,12 @@ LayoutRule EmbeddingOp::getLayoutRule() {
   return LayoutRule::get({"bs", "vh"}, {"sbh"}, "", "v");
 }
 
+LogicalResult EmbeddingOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(1, EmbeddingGradOp::create(adjoint.b, adjoint.getCotangentType(1),
+                                         adjoint.getCotangent(), getIds()));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // RMSNormOp
 //===----------------------------------------------------------------------===//
@@ -109,17 +49,24 @@ LogicalResult RMSNormOp::verify() {
                          {shapeOf(getInput()).back()}, "C1")) ||
       failed(
           verifyShape(op, "result", getResult(), shapeOf(getInput()), "C1")) ||
-      failed(verifySameElementType(op, operandsAndResults(op), "C2")))
+      failed(verifySameElementType(op, {getInput(), getResult()}, "C2")) ||
+      failed(verifyWeightElementType(op, getInput(), getWeight(), "C2")))
     return failure();
-  if (!(getEps().convertToDouble() >= 0))
-    return emitOpError("eps is ")
-           << getEps().convertToDouble() << ", must not be negative (C3)";
-  return success();
+  return verifyNotNegative(op, "eps", getEps(), "C3");
 }
 
 LayoutRule RMSNormOp::getLayoutRule() {
   std::string lead = leadingDims(tensorType(getInput()).getRank() - 1);
   return LayoutRule::get({lead + "h", "h"}, {lead + "h"}, "", "h");
+}
+
+LogicalResult RMSNormOp::emitAdjoint(AdjointEmitter &adjoint) {
+  auto grad = RMSNormGradOp::create(
+      adjoint.b, adjoint.getCotangentType(0), adjoint.getCotangentType(1),
+      adjoint.getCotangent(), getInput(), getWeight(), getEpsAttr());
+  adjoint.add(0, grad.getInputGrad());
+  adjoint.add(1, grad.getWeightGrad());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,6 +107,31 @@ bool LinearOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {0}) || isExactly(operands, {1});
 }
 
+/// The sum over all but the last dimension, if operand `bias` needs it.
+static void addBiasAdjoint(AdjointEmitter &adjoint, unsigned bias) {
+  if (!adjoint.isNeeded(bias))
+    return;
+  Value cotangent = adjoint.getCotangent();
+  adjoint.add(bias, SumLeadingOp::create(
+                        adjoint.b, adjoint.getCotangentType(bias), cotangent,
+                        tensorType(cotangent).getRank() - 1));
+}
+
+LogicalResult LinearOp::emitAdjoint(AdjointEmitter &adjoint) {
+  Value cotangent = adjoint.getCotangent();
+  if (adjoint.isNeeded(0))
+    adjoint.add(0, LinearInputGradOp::create(adjoint.b,
+                                             adjoint.getCotangentType(0),
+                                             cotangent, getWeight()));
+  if (adjoint.isNeeded(1))
+    adjoint.add(1, LinearWeightGradOp::create(adjoint.b,
+                                              adjoint.getCotangentType(1),
+                                              cotangent, getInput()));
+  if (getBias())
+    addBiasAdjoint(adjoint, 2);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // BiasAddOp
 //===----------------------------------------------------------------------===//
@@ -183,21 +155,39 @@ bool BiasAddOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {0, 1});
 }
 
+LogicalResult BiasAddOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(0, adjoint.getCotangent());
+  addBiasAdjoint(adjoint, 1);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise ops: ScaleOp, SwiGLUOp, DropoutOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyElementwise(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (failed(verifyShape(op, "result", op->getResult(0), shapeOf(operand),
-                           "C1")))
-      return failure();
-  return verifySameElementType(op, operandsAndResults(op), "C1");
-}
-
 LogicalResult ScaleOp::verify() { return verifyElementwise(*this); }
 LayoutRule ScaleOp::getLayoutRule() { return LayoutRule::elementwise(*this); }
 bool ScaleOp::isLinearIn(const llvm::SmallBitVector &operands) { return true; }
+
+LogicalResult ScaleOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(0, ScaleOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                 adjoint.getCotangent(), getFactorAttr()));
+  return success();
+}
+
+LogicalResult MulOp::verify() { return verifyElementwise(*this); }
+LayoutRule MulOp::getLayoutRule() { return LayoutRule::elementwise(*this); }
+bool MulOp::isLinearIn(const llvm::SmallBitVector &operands) {
+  return isExactly(operands, {0}) || isExactly(operands, {1});
+}
+
+LogicalResult MulOp::emitAdjoint(AdjointEmitter &adjoint) {
+  for (unsigned i : {0, 1})
+    if (adjoint.isNeeded(i))
+      adjoint.add(i, createProduct(adjoint.b, adjoint.getCotangentType(i),
+                                   adjoint.getCotangent(), getOperand(1 - i)));
+  return success();
+}
 
 LogicalResult SwiGLUOp::verify() { return verifyElementwise(*this); }
 LayoutRule SwiGLUOp::getLayoutRule() { return LayoutRule::elementwise(*this); }
@@ -205,12 +195,20 @@ bool SwiGLUOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {1});
 }
 
+LogicalResult SwiGLUOp::emitAdjoint(AdjointEmitter &adjoint) {
+  auto grad = SwiGLUGradOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                   adjoint.getCotangentType(1),
+                                   adjoint.getCotangent(), getGate(), getUp());
+  adjoint.add(0, grad.getGateGrad());
+  adjoint.add(1, grad.getUpGrad());
+  return success();
+}
+
 LogicalResult DropoutOp::verify() {
   if (failed(verifyElementwise(*this)))
     return failure();
-  double p = getP().convertToDouble();
-  if (!(p >= 0 && p < 1))
-    return emitOpError("p is ") << p << ", must be in [0, 1) (C2)";
+  if (failed(verifyProbability(*this, "p", getP(), "C2")))
+    return failure();
   if (tensorType(getInput()).getRank() > 4)
     return emitOpError("input has rank ")
            << tensorType(getInput()).getRank() << ", must be at most 4 (C3)";
@@ -219,6 +217,80 @@ LogicalResult DropoutOp::verify() {
 LayoutRule DropoutOp::getLayoutRule() { return LayoutRule::elementwise(*this); }
 bool DropoutOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return true;
+}
+
+/// The same mask: it is a function of `op_id` and the coordinates.
+LogicalResult DropoutOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(0, DropoutOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                   adjoint.getCotangent(), getPAttr(),
+                                   getOpIdAttr(), LayoutAttr()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SumLeadingOp, BroadcastLeadingOp
+//===----------------------------------------------------------------------===//
+
+/// C1, C2 of both: `small` has all but the first `count` dimensions of `large`.
+static LogicalResult verifyLeading(Operation *op, StringRef name, Value small,
+                                   Value large, uint64_t count) {
+  ArrayRef<int64_t> shape = shapeOf(large);
+  if (count > shape.size())
+    return op->emitOpError("count is ")
+           << count << ", but there are " << shape.size() << " dimensions (C1)";
+  if (failed(verifyShape(op, name, small, shape.drop_front(count), "C1")))
+    return failure();
+  return verifySameElementType(op, operandsAndResults(op), "C2");
+}
+
+LogicalResult SumLeadingOp::verify() {
+  return verifyLeading(*this, "result", getResult(), getInput(), getCount());
+}
+
+LayoutRule SumLeadingOp::getLayoutRule() {
+  std::string all = leadingDims(tensorType(getInput()).getRank());
+  return LayoutRule::get({all}, {all.substr(getCount())},
+                         all.substr(0, getCount()));
+}
+
+bool SumLeadingOp::isLinearIn(const llvm::SmallBitVector &) { return true; }
+
+LogicalResult SumLeadingOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(
+      0, BroadcastLeadingOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                    adjoint.getCotangent(), getCountAttr()));
+  return success();
+}
+
+LogicalResult BroadcastLeadingOp::verify() {
+  return verifyLeading(*this, "input", getInput(), getResult(), getCount());
+}
+
+LayoutRule BroadcastLeadingOp::getLayoutRule() {
+  std::string all = leadingDims(tensorType(getResult()).getRank());
+  return LayoutRule::get({all.substr(getCount())}, {all});
+}
+
+bool BroadcastLeadingOp::isLinearIn(const llvm::SmallBitVector &) {
+  return true;
+}
+
+LogicalResult
+BroadcastLeadingOp::inferLayouts(StringRef axis, ArrayRef<AxisLayout> operands,
+                                 SmallVectorImpl<AxisLayout> &results) {
+  AxisLayout result = getAxisLayout(getResult().getType(), axis);
+  if (operands.front().isReplicate() && result.isShard() &&
+      result.dim < static_cast<int64_t>(getCount())) {
+    results.assign(1, result);
+    return success();
+  }
+  return detail::inferLayoutsByRule(*this, axis, operands, results);
+}
+
+LogicalResult BroadcastLeadingOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(0, SumLeadingOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                      adjoint.getCotangent(), getCountAttr()));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,29 +348,23 @@ bool RopeOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {0}) || isExactly(operands, {1, 2});
 }
 
+LogicalResult RopeOp::emitAdjoint(AdjointEmitter &adjoint) {
+  if (failed(adjoint.refuse(1, "cosines")) ||
+      failed(adjoint.refuse(2, "sines")))
+    return failure();
+  auto inverse = getInverse() ? UnitAttr() : adjoint.b.getUnitAttr();
+  adjoint.add(0, RopeOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                adjoint.getCotangent(), getCos(), getSin(),
+                                inverse));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionOp::verify() {
-  Operation *op = *this;
-  for (auto [name, value] : {std::pair<StringRef, Value>("query", getQuery()),
-                             {"key", getKey()},
-                             {"value", getValue()}})
-    if (failed(verifyRank(op, name, value, 4, "C1")))
-      return failure();
-  ArrayRef<int64_t> query = shapeOf(getQuery());
-  SmallVector<int64_t> keyShape{query[0], query[1], shapeOf(getKey())[2],
-                                query[3]};
-  if (failed(verifyShape(op, "key", getKey(), keyShape, "C1")) ||
-      failed(verifyShape(op, "value", getValue(), keyShape, "C1")) ||
-      failed(verifyShape(op, "result", getResult(), query, "C1")))
-    return failure();
-  if (keyShape[2] == 0 || query[2] % keyShape[2])
-    return emitOpError("has ")
-           << query[2] << " query heads, which " << keyShape[2]
-           << " key/value heads do not divide (C1)";
-  return verifySameElementType(op, operandsAndResults(op), "C2");
+  return verifyAttention(*this, getResult());
 }
 
 LayoutRule AttentionOp::getLayoutRule() {
@@ -309,6 +375,17 @@ LayoutRule AttentionOp::getLayoutRule() {
 
 bool AttentionOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {2});
+}
+
+LogicalResult AttentionOp::emitAdjoint(AdjointEmitter &adjoint) {
+  auto grad = AttentionGradOp::create(
+      adjoint.b, adjoint.getCotangentType(0), adjoint.getCotangentType(1),
+      adjoint.getCotangentType(2), adjoint.getCotangent(), getQuery(), getKey(),
+      getValue(), getScaleAttr(), getCausalAttr(), getDropoutAttr(),
+      getOpIdAttr(), LayoutAttr());
+  for (auto [i, value] : llvm::enumerate(grad.getResults()))
+    adjoint.add(i, value);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,6 +428,20 @@ LayoutRule CrossEntropyOp::getLayoutRule() {
   return LayoutRule::get({"sbv", "sb"}, {"", ""}, "sb", "v");
 }
 
+bool CrossEntropyOp::dependsOn(unsigned result, unsigned operand) {
+  return result == 0 || operand == 1; // The count is of targets.
+}
+
+bool CrossEntropyOp::isDifferentiable(unsigned result) { return result == 0; }
+
+LogicalResult CrossEntropyOp::emitAdjoint(AdjointEmitter &adjoint) {
+  adjoint.add(0,
+              CrossEntropyGradOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                         adjoint.getCotangent(), getLogits(),
+                                         getTargets(), getIgnoreIndexAttr()));
+  return success();
+}
+
 LogicalResult BatchMajorOp::verify() {
   if (failed(verifyMinRank(*this, "input", getInput(), 2, "C1")))
     return failure();
@@ -368,4 +459,11 @@ LayoutRule BatchMajorOp::getLayoutRule() {
 
 bool BatchMajorOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return true;
+}
+
+LogicalResult BatchMajorOp::emitAdjoint(AdjointEmitter &adjoint) {
+  if (adjoint.isNeeded(0))
+    adjoint.add(0, BatchMajorOp::create(adjoint.b, adjoint.getCotangentType(0),
+                                        adjoint.getCotangent()));
+  return success();
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "sp/Dialect/Adjoint.h"
 #include "sp/Dialect/SPOps.h"
 
 using namespace mlir;
@@ -44,19 +45,6 @@ static std::string str(const LayoutKind (&kinds)[2]) {
   };
   return kinds[0] == kinds[1] ? name(kinds[0])
                               : name(kinds[0]) + " or " + name(kinds[1]);
-}
-
-/// The axes along which two tensor types have different layouts.
-static SmallVector<StringAttr> getChangedAxes(Type from, Type to) {
-  SmallVector<StringAttr> axes;
-  for (Type type : {from, to})
-    if (auto layout = dyn_cast_or_null<LayoutAttr>(
-            cast<RankedTensorType>(type).getEncoding()))
-      for (const AxisEntry &entry : layout.getEntries())
-        if (getAxisLayout(from, entry.axis) != getAxisLayout(to, entry.axis) &&
-            !llvm::is_contained(axes, entry.axis))
-          axes.push_back(entry.axis);
-  return axes;
 }
 
 template <typename OpTy> static LogicalResult verifyChange(OpTy op) {
@@ -106,7 +94,8 @@ static LogicalResult inferChange(OpTy op, StringRef axis,
 }
 
 // Every layout change is linear, but a partial operand along its own axis is
-// the table's business; along another axis a sum goes through unchanged.
+// the table's business; along another axis a sum goes through unchanged. The
+// adjoint is the change between the dual layouts, backwards.
 #define SP_LAYOUT_CHANGE(OpTy)                                                 \
   LogicalResult OpTy::verify() { return verifyChange(*this); }                 \
   StringAttr OpTy::getAxis() {                                                 \
@@ -132,6 +121,11 @@ static LogicalResult inferChange(OpTy op, StringRef axis,
                                     ArrayRef<AxisLayout> operands,             \
                                     ArrayRef<AxisLayout> results) {            \
     return detail::verifyLayoutsByInference(*this, axis, operands, results);   \
+  }                                                                            \
+  LogicalResult OpTy::emitAdjoint(AdjointEmitter &adjoint) {                   \
+    adjoint.add(0, createLayoutChange(adjoint.b, adjoint.getCotangent(),       \
+                                      adjoint.getCotangentType(0)));           \
+    return success();                                                          \
   }
 
 SP_LAYOUT_CHANGE(CopyOp)

@@ -47,13 +47,38 @@ Shape Program::getOffsets(const ProgramTensor &tensor, int64_t rank) const {
 // From a module
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// What an argument's or result's attributes say of it.
+struct RoleAttr {
+  ProgramTensor::Role role;
+  StringAttr name;
+};
+} // namespace
+
+/// None unless there is exactly one.
+static std::optional<RoleAttr> findRole(DictionaryAttr attributes) {
+  using Role = ProgramTensor::Role;
+  std::optional<RoleAttr> found;
+  for (auto [attribute, role] :
+       {std::pair<StringRef, Role>(kInputAttr, Role::Input),
+        {kParamAttr, Role::Parameter},
+        {kStateAttr, Role::State},
+        {kResultAttr, Role::Result}})
+    if (auto name = attributes ? attributes.getAs<StringAttr>(attribute)
+                               : StringAttr()) {
+      if (found)
+        return std::nullopt;
+      found = RoleAttr{role, name};
+    }
+  return found;
+}
+
 static bool isNamed(func::FuncOp function) {
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-    if (function.getArgAttr(i, kInputAttr) ||
-        function.getArgAttr(i, kParamAttr))
+    if (findRole(function.getArgAttrDict(i)))
       return true;
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-    if (function.getResultAttr(i, kResultAttr))
+    if (findRole(function.getResultAttrDict(i)))
       return true;
   return false;
 }
@@ -147,19 +172,18 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
   llvm::StringSet<> names;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
     std::string what = formatv("argument #{0}", i);
-    auto input = function.getArgAttrOfType<StringAttr>(i, kInputAttr);
-    auto param = function.getArgAttrOfType<StringAttr>(i, kParamAttr);
-    if (!input == !param)
-      return createStringError(what + " of `" + program.entry +
-                               "` needs one of `sp.input` and `sp.param`");
+    std::optional<RoleAttr> role = findRole(function.getArgAttrDict(i));
+    if (!role || role->role == ProgramTensor::Role::Result)
+      return createStringError(
+          what + " of `" + program.entry +
+          "` needs one of `sp.input`, `sp.param` and `sp.state`");
     Expected<ProgramTensor> tensor = describeTensor(
         function.getArgument(i).getType(),
         function.getArgAttrOfType<LayoutAttr>(i, kLayoutAttr), program, what);
     if (!tensor)
       return tensor.takeError();
-    tensor->role =
-        input ? ProgramTensor::Role::Input : ProgramTensor::Role::Parameter;
-    tensor->name = (input ? input : param).str();
+    tensor->role = role->role;
+    tensor->name = role->name.str();
     if (!names.insert(tensor->name).second)
       return createStringError("`" + program.entry +
                                "` has two arguments named `" + tensor->name +
@@ -170,10 +194,11 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
   names.clear();
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
     std::string what = formatv("result #{0}", i);
-    auto name = function.getResultAttrOfType<StringAttr>(i, kResultAttr);
-    if (!name)
-      return createStringError(what + " of `" + program.entry +
-                               "` needs an `sp.result`");
+    std::optional<RoleAttr> role = findRole(function.getResultAttrDict(i));
+    if (!role || role->role == ProgramTensor::Role::Input)
+      return createStringError(
+          what + " of `" + program.entry +
+          "` needs one of `sp.result`, `sp.param` and `sp.state`");
     Expected<ProgramTensor> tensor =
         describeTensor(function.getResultTypes()[i],
                        function.getResultAttrOfType<LayoutAttr>(i, kLayoutAttr),
@@ -181,7 +206,22 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
     if (!tensor)
       return tensor.takeError();
     tensor->role = ProgramTensor::Role::Result;
-    tensor->name = name.str();
+    tensor->name = role->name.str();
+    if (role->role != ProgramTensor::Role::Result) {
+      auto old = llvm::find_if(program.arguments, [&](auto &argument) {
+        return argument.role == role->role && argument.name == tensor->name;
+      });
+      if (old == program.arguments.end())
+        return createStringError(what + " of `" + program.entry +
+                                 "` is the new value of `" + tensor->name +
+                                 "`, which is no argument");
+      if (old->globalShape != tensor->globalShape ||
+          old->shardAxes != tensor->shardAxes || old->dtype != tensor->dtype)
+        return createStringError(what + " of `" + program.entry +
+                                 "` is the new value of `" + tensor->name +
+                                 "`, but has another type or layout");
+      tensor->updates = old - program.arguments.begin();
+    }
     if (!names.insert(tensor->name).second)
       return createStringError("`" + program.entry +
                                "` has two results named `" + tensor->name +

@@ -60,7 +60,7 @@ Error Memory::allocate(int64_t size, const llvm::Twine &what) {
   return Error::success();
 }
 
-/// One allocation for several tensors.
+/// One allocation for several tensors; those that update an argument get none.
 static Error allocateTensors(ArrayRef<ProgramTensor> tensors, Memory &memory,
                              std::vector<void *> &pointers,
                              const llvm::Twine &what) {
@@ -69,7 +69,8 @@ static Error allocateTensors(ArrayRef<ProgramTensor> tensors, Memory &memory,
   llvm::SmallVector<int64_t> offsets;
   for (const ProgramTensor &tensor : tensors) {
     offsets.push_back(size);
-    size = llvm::alignTo(size + tensor.localBytes(), kAlignment);
+    if (!tensor.updates)
+      size = llvm::alignTo(size + tensor.localBytes(), kAlignment);
   }
   if (Error error = memory.allocate(size, what))
     return error;
@@ -104,6 +105,9 @@ Session::create(const CompiledProgram &compiled) {
     if (Error error = allocateTensors(program.results, rank->resultMemory,
                                       rank->results, "the results" + of))
       return error;
+    for (auto [result, tensor] : llvm::zip(rank->results, program.results))
+      if (tensor.updates)
+        result = rank->arguments[*tensor.updates];
     session->ranks.push_back(std::move(rank));
   }
   return session;
@@ -114,8 +118,16 @@ Session::create(const CompiledProgram &compiled) {
 //===----------------------------------------------------------------------===//
 
 Error Session::loadParameters(const ParameterSource &source) {
+  return load(source, ProgramTensor::Role::Parameter);
+}
+
+Error Session::loadStates(const ParameterSource &source) {
+  return load(source, ProgramTensor::Role::State);
+}
+
+Error Session::load(const ParameterSource &source, ProgramTensor::Role role) {
   for (auto [i, tensor] : llvm::enumerate(program.arguments)) {
-    if (tensor.role != ProgramTensor::Role::Parameter)
+    if (tensor.role != role)
       continue;
     for (auto [number, rank] : llvm::enumerate(ranks))
       if (Error error =
@@ -189,31 +201,54 @@ static int64_t findTouched(const Memory &arena) {
   return end;
 }
 
-Expected<RunReport> Session::run(const RunOptions &options) {
+bool Session::setInput(llvm::StringRef name, const void *data, int64_t bytes) {
+  for (auto [i, tensor] : llvm::enumerate(program.arguments)) {
+    if (tensor.role != ProgramTensor::Role::Input || tensor.name != name)
+      continue;
+    assert(bytes == tensor.localBytes() && !tensor.isSharded() &&
+           "another type than the program's");
+    for (const std::unique_ptr<Rank> &rank : ranks)
+      std::memcpy(rank->arguments[i], data, bytes);
+    return true;
+  }
+  return false;
+}
+
+static Error runOnRanks(LocalWorld &world,
+                        const std::function<int32_t(sp_context &)> &body) {
+  RanksResult result = runRanks(world, body);
+  if (result.succeeded())
+    return Error::success();
+  return createStringError(result.error);
+}
+
+Error Session::createWorld(const RunOptions &options) {
   LocalWorldOptions worldOptions;
   worldOptions.threadsPerRank = options.threadsPerRank;
   worldOptions.timeoutSeconds = options.timeoutSeconds;
   std::string message;
-  auto world = LocalWorld::create(program.meshSizes, worldOptions, &message);
+  world = LocalWorld::create(program.meshSizes, worldOptions, &message);
   if (!world)
     return createStringError(message);
-  auto onRanks =
-      [&](const std::function<int32_t(sp_context &)> &body) -> Error {
-    RanksResult result = runRanks(*world, body);
-    if (result.succeeded())
-      return Error::success();
-    return createStringError(result.error);
-  };
-
   // On the ranks' own threads and before the clock runs: this also brings the
   // pages in.
-  if (Error error = onRanks([&](sp_context &context) {
-        const Memory &arena = ranks[context.rank]->arena;
-        if (arena.size() > 0)
-          std::memset(arena.get(), kUntouched, arena.size());
-        return 0;
-      }))
-    return error;
+  return runOnRanks(*world, [&](sp_context &context) {
+    const Memory &arena = ranks[context.rank]->arena;
+    if (arena.size() > 0)
+      std::memset(arena.get(), kUntouched, arena.size());
+    return 0;
+  });
+}
+
+Expected<RunReport> Session::run(const RunOptions &options) {
+  if (!world)
+    if (Error error = createWorld(options))
+      return error;
+  for (int64_t i = 0; i < world->size(); ++i) {
+    world->context(i).seed = options.seed;
+    world->context(i).step = options.step;
+    world->context(i).statistics = {};
+  }
 
   using Clock = std::chrono::steady_clock;
   struct Interval {
@@ -222,7 +257,7 @@ Expected<RunReport> Session::run(const RunOptions &options) {
   // By rank and repetition.
   std::vector<std::vector<Interval>> times(
       ranks.size(), std::vector<Interval>(options.repeat));
-  if (Error error = onRanks([&](sp_context &context) {
+  if (Error error = runOnRanks(*world, [&](sp_context &context) {
         Rank &rank = *ranks[context.rank];
         for (Interval &time : times[context.rank]) {
           time.begin = Clock::now();
@@ -263,34 +298,92 @@ Expected<RunReport> Session::run(const RunOptions &options) {
 // Results
 //===----------------------------------------------------------------------===//
 
+Error Session::checkEqual(const ProgramTensor &tensor, const llvm::Twine &what,
+                          llvm::function_ref<void *(const Rank &)> get) const {
+  if (tensor.isSharded())
+    return Error::success();
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    if (std::memcmp(get(*rank), get(*ranks.front()), tensor.localBytes()) != 0)
+      return createStringError(what + " `" + tensor.name +
+                               "` should be the same on every rank, but ranks "
+                               "0 and " +
+                               llvm::Twine(number) + " differ");
+  return Error::success();
+}
+
+Expected<TensorData>
+Session::gather(const ProgramTensor &tensor,
+                llvm::function_ref<void *(const Rank &)> get) {
+  TensorSpec spec{tensor.name, tensor.dtype, tensor.globalShape};
+  if (!tensor.isSharded())
+    return TensorData{std::move(spec), get(*ranks.front())};
+  std::vector<char> &whole = gathered.emplace_back(tensor.globalBytes());
+  int64_t width = byteSize(tensor.dtype);
+  for (auto [number, rank] : llvm::enumerate(ranks)) {
+    const char *part = static_cast<const char *>(get(*rank));
+    forEachRun(tensor.globalShape, program.getOffsets(tensor, number),
+               tensor.localShape,
+               [&](int64_t to, int64_t from, int64_t length) {
+                 std::memcpy(whole.data() + to * width, part + from * width,
+                             length * width);
+               });
+  }
+  return TensorData{std::move(spec), whole.data()};
+}
+
 Expected<std::vector<TensorData>> Session::gatherResults() {
   std::vector<TensorData> all;
   gathered.clear();
   for (auto [i, tensor] : llvm::enumerate(program.results)) {
-    TensorSpec spec{tensor.name, tensor.dtype, tensor.globalShape};
-    if (!tensor.isSharded()) {
-      for (auto [number, rank] : llvm::enumerate(ranks))
-        if (std::memcmp(rank->results[i], ranks[0]->results[i],
-                        tensor.localBytes()) != 0)
-          return createStringError(
-              "result `" + tensor.name +
-              "` should be the same on every rank, but ranks 0 and " +
-              llvm::Twine(number) + " differ");
-      all.push_back({std::move(spec), ranks[0]->results[i]});
-      continue;
-    }
-    std::vector<char> &whole = gathered.emplace_back(tensor.globalBytes());
-    int64_t width = byteSize(tensor.dtype);
-    for (auto [number, rank] : llvm::enumerate(ranks)) {
-      const char *part = static_cast<const char *>(rank->results[i]);
-      forEachRun(tensor.globalShape, program.getOffsets(tensor, number),
-                 tensor.localShape,
-                 [&](int64_t to, int64_t from, int64_t length) {
-                   std::memcpy(whole.data() + to * width, part + from * width,
-                               length * width);
-                 });
-    }
-    all.push_back({std::move(spec), whole.data()});
+    auto get = [i = i](const Rank &rank) { return rank.results[i]; };
+    if (Error error = checkEqual(tensor, "result", get))
+      return error;
+    Expected<TensorData> whole = gather(tensor, get);
+    if (!whole)
+      return whole.takeError();
+    all.push_back(std::move(*whole));
   }
   return all;
+}
+
+Expected<std::vector<TensorData>>
+Session::gatherArguments(std::optional<ProgramTensor::Role> role) {
+  std::vector<TensorData> all;
+  gathered.clear();
+  for (auto [i, tensor] : llvm::enumerate(program.arguments)) {
+    if (role ? tensor.role != *role : tensor.role == ProgramTensor::Role::Input)
+      continue;
+    Expected<TensorData> whole =
+        gather(tensor, [i = i](const Rank &rank) { return rank.arguments[i]; });
+    if (!whole)
+      return whole.takeError();
+    all.push_back(std::move(*whole));
+  }
+  return all;
+}
+
+std::optional<double> Session::getNumber(llvm::StringRef result) const {
+  for (auto [i, tensor] : llvm::enumerate(program.results)) {
+    if (tensor.name != result || !tensor.globalShape.empty() ||
+        !canConvert(tensor.dtype, DType::F64))
+      continue;
+    double number;
+    convertElements(tensor.dtype, ranks.front()->results[i], DType::F64,
+                    &number, 1);
+    return number;
+  }
+  return std::nullopt;
+}
+
+Error Session::checkReplicas() const {
+  for (auto [i, tensor] : llvm::enumerate(program.arguments)) {
+    if (tensor.role == ProgramTensor::Role::Input)
+      continue;
+    bool isState = tensor.role == ProgramTensor::Role::State;
+    if (Error error =
+            checkEqual(tensor, isState ? "state" : "parameter",
+                       [i = i](const Rank &rank) { return rank.arguments[i]; }))
+      return error;
+  }
+  return Error::success();
 }

@@ -53,6 +53,17 @@ double ConfigReader::positive(StringRef key, std::optional<double> byDefault) {
   return 1;
 }
 
+double ConfigReader::probability(StringRef key, double byDefault) {
+  const json::Value *value = find(key);
+  if (!value)
+    return byDefault;
+  std::optional<double> number = value->getAsNumber();
+  if (number && *number >= 0 && *number < 1)
+    return *number;
+  fail(key, "must be a number of at least 0 and below 1");
+  return byDefault;
+}
+
 bool ConfigReader::flag(StringRef key, bool byDefault) {
   const json::Value *value = find(key);
   if (!value)

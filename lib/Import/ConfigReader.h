@@ -29,6 +29,8 @@ public:
   int64_t size(llvm::StringRef key, std::optional<int64_t> byDefault = {});
   /// A positive, finite number.
   double positive(llvm::StringRef key, std::optional<double> byDefault = {});
+  /// A number in [0, 1).
+  double probability(llvm::StringRef key, double byDefault);
   bool flag(llvm::StringRef key, bool byDefault);
   /// The key is there and null, for families that give that a meaning.
   bool isNull(llvm::StringRef key);
@@ -38,7 +40,7 @@ public:
   /// Keys that must be absent; `why` says what they stand for.
   void refuse(std::initializer_list<llvm::StringRef> keys,
               const llvm::Twine &why);
-  /// Keys that do not change the evaluation program.
+  /// Keys that do not change the program.
   void ignore(std::initializer_list<llvm::StringRef> keys);
 
   /// "FILE: `key` is VALUE, WHY"; for what a family finds out by itself.

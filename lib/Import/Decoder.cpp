@@ -27,7 +27,10 @@ public:
   DecoderBuilder(MLIRContext &context, const DecoderConfig &config,
                  const ProgramOptions &options)
       : config(config), options(options), builder(&context),
-        loc(builder.getUnknownLoc()), element(getElementType()) {}
+        loc(builder.getUnknownLoc()), element(getElementType()),
+        parameterElement(options.training && element.isBF16()
+                             ? builder.getF32Type()
+                             : element) {}
 
   OwningOpRef<ModuleOp> build();
 
@@ -49,8 +52,19 @@ private:
 
   Value addArgument(Type type, StringRef attribute, const Twine &name);
   Value parameter(const Twine &name, ArrayRef<int64_t> shape) {
-    return addArgument(tensor(shape), kParamAttr, name);
+    return addArgument(RankedTensorType::get(shape, parameterElement),
+                       kParamAttr, name);
   }
+  /// A parameter in the type of the activations.
+  Value rounded(Value parameter) {
+    RankedTensorType type = tensorType(parameter);
+    if (type.getElementType() == element)
+      return parameter;
+    return arith::TruncFOp::create(builder, loc, tensor(type.getShape()),
+                                   parameter);
+  }
+  Value dropout(Value value);
+  double getDropout() const { return options.training ? config.dropout : 0; }
   void addHidden(Value hidden, const Twine &name);
 
   Value linear(Value input, const Twine &name, int64_t outputs);
@@ -65,7 +79,8 @@ private:
   const ProgramOptions &options;
   OpBuilder builder;
   Location loc;
-  Type element;
+  Type element, parameterElement;
+  int64_t numOpIds = 0;
   func::FuncOp function;
   SmallVector<std::pair<StringRef, std::string>> argumentNames;
   /// The loss and the logits come before the hidden states.
@@ -105,8 +120,16 @@ Value DecoderBuilder::linear(Value input, const Twine &name, int64_t outputs) {
   enter(name);
   int64_t inputs = cast<RankedTensorType>(input.getType()).getShape().back();
   Value weight = parameter(name + ".weight", {outputs, inputs});
-  return LinearOp::create(builder, loc, like(input, outputs), input, weight,
-                          Value());
+  return LinearOp::create(builder, loc, like(input, outputs), input,
+                          rounded(weight), Value());
+}
+
+Value DecoderBuilder::dropout(Value value) {
+  if (getDropout() == 0)
+    return value;
+  return DropoutOp::create(builder, loc, value.getType(), value,
+                           builder.getF64FloatAttr(getDropout()),
+                           builder.getI64IntegerAttr(numOpIds++), LayoutAttr());
 }
 
 Value DecoderBuilder::norm(Value input, const Twine &name, int64_t size) {
@@ -139,18 +162,29 @@ Value DecoderBuilder::attention(Value hidden, const Twine &name) {
     key = norm(key, name + ".k_norm", config.headDim);
   }
   enter(name);
-  query = RopeOp::create(builder, loc, query.getType(), query, cos, sin);
-  key = RopeOp::create(builder, loc, key.getType(), key, cos, sin);
+  auto rotate = [&](Value value) {
+    return RopeOp::create(builder, loc, value.getType(), value, cos, sin,
+                          UnitAttr());
+  };
+  query = rotate(query);
+  key = rotate(key);
   double scale = 1 / std::sqrt(static_cast<double>(config.headDim));
-  Value mixed = AttentionOp::create(builder, loc, query.getType(), query, key,
-                                    value, builder.getF64FloatAttr(scale),
-                                    builder.getUnitAttr());
+  FloatAttr probability;
+  IntegerAttr opId;
+  if (getDropout() > 0) {
+    probability = builder.getF64FloatAttr(getDropout());
+    opId = builder.getI64IntegerAttr(numOpIds++);
+  }
+  Value mixed =
+      AttentionOp::create(builder, loc, query.getType(), query, key, value,
+                          builder.getF64FloatAttr(scale), builder.getUnitAttr(),
+                          probability, opId, LayoutAttr());
   RankedTensorType flat = tensor(
       {options.seqLen, options.batchSize, config.numHeads * config.headDim});
   Value joined = tensor::CollapseShapeOp::create(
       builder, loc, flat, mixed,
       ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3}});
-  return linear(joined, name + ".o_proj", config.hiddenSize);
+  return dropout(linear(joined, name + ".o_proj", config.hiddenSize));
 }
 
 Value DecoderBuilder::mlp(Value hidden, const Twine &name) {
@@ -219,12 +253,13 @@ OwningOpRef<ModuleOp> DecoderBuilder::build() {
   sin = rope.getSin();
 
   enter("model.embed_tokens");
-  Value embedding = parameter("model.embed_tokens.weight",
-                              {config.vocabSize, config.hiddenSize});
+  Value embedding = rounded(parameter("model.embed_tokens.weight",
+                                      {config.vocabSize, config.hiddenSize}));
   Value hidden = EmbeddingOp::create(
       builder, loc,
       tensor({options.seqLen, options.batchSize, config.hiddenSize}), inputIds,
       embedding);
+  hidden = dropout(hidden);
   addHidden(hidden, "hidden.embed");
   for (int64_t i = 0; i < config.numLayers; ++i)
     hidden = block(hidden, i);
@@ -233,10 +268,11 @@ OwningOpRef<ModuleOp> DecoderBuilder::build() {
 
   if (options.loss || options.logits) {
     enter("lm_head");
-    Value weight = config.tiedEmbeddings
-                       ? embedding
-                       : parameter("lm_head.weight",
-                                   {config.vocabSize, config.hiddenSize});
+    Value weight =
+        config.tiedEmbeddings
+            ? embedding
+            : rounded(parameter("lm_head.weight",
+                                {config.vocabSize, config.hiddenSize}));
     Value logits = LinearOp::create(
         builder, loc, like(hidden, config.vocabSize), hidden, weight, Value());
     RankedTensorType exit =

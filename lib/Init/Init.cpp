@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "sp/Conversion/Passes.h"
+#include "sp/Dialect/Adjoint.h"
 #include "sp/Dialect/LayoutModels.h"
 #include "sp/Dialect/SPDialect.h"
 #include "sp/Transforms/Passes.h"
@@ -26,6 +27,7 @@ void sp::registerAllDialects(DialectRegistry &registry) {
                   vector::VectorDialect>();
   func::registerInlinerExtension(registry);
   registerLayoutModels(registry);
+  registerAdjointModels(registry);
 }
 
 void sp::registerAllPasses() {

@@ -29,11 +29,6 @@ std::string describe(mlir::Operation *op);
 /// otherwise quote its signature, which names every parameter of a model.
 mlir::Location getNameLoc(mlir::func::FuncOp function);
 
-/// The ranked tensor type of `value`.
-inline mlir::RankedTensorType tensorType(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 } // namespace sp
 
 #endif // SP_LIB_TRANSFORMS_LAYOUTUTILS_H

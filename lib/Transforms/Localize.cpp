@@ -118,11 +118,19 @@ void Localize::replace(const Change &change) {
   op->erase();
 }
 
+static bool hasMask(DropoutOp) { return true; }
+template <typename OpTy> static bool hasMask(OpTy attention) {
+  return attention.getDropout().has_value();
+}
+
 /// Gives the results their local types, and attributes that repeat a shape.
 void Localize::localizeOp(Operation *op) {
-  if (auto dropout = dyn_cast<DropoutOp>(op))
-    if (LayoutAttr layout = getLayout(dropout.getResult().getType()))
-      dropout.setLayoutAttr(layout);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<DropoutOp, AttentionOp, AttentionGradOp>([](auto op) {
+        LayoutAttr layout = getLayout(op->getResult(0).getType());
+        if (layout && hasMask(op))
+          op.setLayoutAttr(layout);
+      });
   for (Value result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || !getLayout(type))

@@ -27,9 +27,41 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
   }
 }
 
+void sp::buildGradientPipeline(OpPassManager &pm,
+                               const GradientOptions &options) {
+  pm.addPass(createSPVerifyLayouts());
+  pm.addPass(createSPDifferentiate());
+  pm.addPass(createSPVerifyLayouts());
+  if (options.accumulationSteps != 1) {
+    pm.addPass(createSPAccumulateGradients({options.accumulationSteps}));
+    pm.addPass(createSPVerifyLayouts());
+  }
+  // After accumulation: once per optimizer step, not once per micro-batch.
+  if (options.syncAtEnd) {
+    pm.addPass(createSPSyncGradients());
+    pm.addPass(createSPVerifyLayouts());
+  }
+}
+
+void sp::buildTrainStepPipeline(OpPassManager &pm,
+                                const TrainStepOptions &options) {
+  buildGradientPipeline(pm, options);
+  pm.addPass(createSPAddOptimizer({options.beta1, options.beta2, options.eps,
+                                   options.weightDecay, options.maxNorm}));
+  pm.addPass(createSPVerifyLayouts());
+}
+
 void sp::registerPipelines() {
   PassPipelineRegistration<ParallelizeOptions>(
       "sp-parallelize",
       "tensor and sequence parallelism on an unsharded program",
       buildParallelizePipeline);
+  PassPipelineRegistration<GradientOptions>(
+      "sp-gradients",
+      "the gradient of every parameter of a program with a loss",
+      buildGradientPipeline);
+  PassPipelineRegistration<TrainStepOptions>(
+      "sp-train-step",
+      "one optimizer step of a program with a loss: gradients, clipping, AdamW",
+      buildTrainStepPipeline);
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "sp/Analysis/MinCut.h"
 #include "sp/Transforms/Passes.h"
@@ -28,7 +29,7 @@ namespace {
 /// rules in both directions from what the tensor-parallel regions reduce.
 class TokenDims {
 public:
-  TokenDims(func::FuncOp function, StringRef axis);
+  explicit TokenDims(ArrayRef<AllReduceOp> reductions);
 
   /// -1 if the value has no (known) sequence dimension.
   int64_t get(Value value) const {
@@ -51,11 +52,10 @@ private:
 
 } // namespace
 
-TokenDims::TokenDims(func::FuncOp function, StringRef axis) {
-  function.walk([&](AllReduceOp op) {
-    if (op.getAxis() == axis && tensorType(op.getResult()).getRank() > 0)
+TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions) {
+  for (AllReduceOp op : reductions)
+    if (tensorType(op.getResult()).getRank() > 0)
       add(op.getResult(), 0);
-  });
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (Operation *op = value.getDefiningOp())
@@ -109,12 +109,29 @@ namespace {
 // The labelling
 //===----------------------------------------------------------------------===//
 
+/// The all-reduces along `axis` that close regions, of the forward or of the
+/// backward pass: all but those that sum gradients.
+static SmallVector<AllReduceOp> findReductions(func::FuncOp function,
+                                               StringRef axis) {
+  DenseSet<Operation *> syncs;
+  for (const GradientSync &sync : findGradientSyncs(function))
+    syncs.insert(sync.ops.begin(), sync.ops.end());
+  SmallVector<AllReduceOp> reductions;
+  function.walk([&](AllReduceOp op) {
+    if (op.getAxis() == axis && !syncs.contains(op))
+      reductions.push_back(op);
+  });
+  return reductions;
+}
+
 /// Labels and rewrites one function.
 class Sharder {
 public:
   Sharder(func::FuncOp function, StringAttr axis, MeshOp mesh)
       : function(function), axis(axis), meshAxes(mesh.getAxes()),
-        size(mesh.getAxisSize(axis)), tokens(function, axis) {}
+        size(mesh.getAxisSize(axis)),
+        isDifferentiated(!findGradientSyncs(function).empty()),
+        reductions(findReductions(function, axis)), tokens(reductions) {}
 
   CutCost label();
   LogicalResult checkDivisibility();
@@ -145,11 +162,14 @@ private:
   Value getShard(Value value, int64_t dim);
   Value getWhole(Value value);
   void rewriteUses(Value value);
+  void sumOverRanks(Value value);
 
   func::FuncOp function;
   StringAttr axis;
   SmallVector<StringAttr> meshAxes;
   int64_t size;
+  bool isDifferentiated;
+  SmallVector<AllReduceOp> reductions;
   TokenDims tokens;
   MinCut cut;
   llvm::MapVector<Operation *, MinCut::Node> nodes;
@@ -161,8 +181,9 @@ private:
 
 bool Sharder::isTokenLocal(Operation *op) const {
   // Lookups and weight-sized gradient sums stay whole.
-  if (isa<EmbeddingOp, LinearOp>(op) || op->getNumResults() == 0 ||
-      isUniformSource(op))
+  if (isa<EmbeddingOp, EmbeddingGradOp, LinearOp, LinearInputGradOp,
+          LinearWeightGradOp>(op) ||
+      op->getNumResults() == 0 || isUniformSource(op))
     return false;
   auto isWhole = [&](Type type) {
     return getAxisLayout(type, axis).isInvariant();
@@ -173,8 +194,23 @@ bool Sharder::isTokenLocal(Operation *op) const {
   int64_t factor = tokens.getFactor(op);
   if (factor == LayoutRule::kBlocked)
     return false;
-  return llvm::all_of(op->getResults(),
-                      [&](Value value) { return tokens.get(value) >= 0; });
+  auto iface = cast<LayoutOpInterface>(op);
+  LayoutRule rule = iface.getLayoutRule();
+  unsigned numLocal = llvm::count_if(
+      op->getResults(), [&](Value value) { return tokens.get(value) >= 0; });
+  if (numLocal == op->getNumResults())
+    return true;
+  // The others are sums over tokens; an op of sums alone must be linear, or it
+  // mixes tokens.
+  if (!rule.isReduction[factor])
+    return false;
+  if (numLocal > 0)
+    return true;
+  llvm::SmallBitVector operands(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (tokens.get(operand) >= 0)
+      operands.set(i);
+  return iface.isLinearIn(operands);
 }
 
 int64_t Sharder::weigh(Value value) const {
@@ -187,15 +223,22 @@ int64_t Sharder::weigh(Value value) const {
 /// What an op costs by itself.
 void Sharder::addCosts(Operation *op) {
   MinCut::Node node = nodes.lookup(op);
-  for (Value result : op->getResults())
-    cut.addCostIfSink(node, {weigh(result), 0});
+  for (Value result : op->getResults()) {
+    if (tokens.get(result) >= 0)
+      cut.addCostIfSink(node, {weigh(result), 0});
+    else // On a shard, a partial sum.
+      cut.addCostIfSource(node, {0, 2 * weigh(result)});
+  }
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     // reduce_scatter moves half of what all_reduce does.
     cut.addCostIfSink(node, {0, 2 * weigh(reduce.getResult())});
     cut.addCostIfSource(node, {0, weigh(reduce.getResult())});
     return;
   }
-  // On a shard, each replicated operand's gradient needs one sum.
+  // On a shard, each replicated operand's gradient needs one sum; it is there
+  // already if the program is differentiated.
+  if (isDifferentiated)
+    return;
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0)
       cut.addCostIfSource(node, {0, 2 * weigh(operand)});
@@ -218,6 +261,8 @@ void Sharder::addValueCosts(Value value) {
     cut.addCostIfSource(node, gather);
     return;
   }
+  // What is gathered is then whole on every rank.
+  gather.major = weigh(value);
   MinCut::Node gathered = cut.addNode();
   cut.addEdge(node, gathered, gather);
   for (Operation *user : value.getUsers()) {
@@ -241,16 +286,14 @@ CutCost Sharder::label() {
       addValueCosts(result);
   }
   CutCost cost = cut.solve();
-  function.walk([&](AllReduceOp op) {
-    if (op.getAxis() != axis)
-      return;
+  for (AllReduceOp op : reductions) {
     if (isSharded(op)) {
       ++numSplit;
     } else {
       ++numKept;
       kept.push_back(op);
     }
-  });
+  }
   return cost;
 }
 
@@ -260,6 +303,8 @@ LogicalResult Sharder::checkDivisibility() {
       continue;
     for (Value result : op->getResults()) {
       int64_t dim = tokens.get(result);
+      if (dim < 0)
+        continue;
       int64_t extent = tensorType(result).getDimSize(dim);
       if (extent % size)
         return op->emitError("sequence length ")
@@ -333,6 +378,16 @@ void Sharder::rewriteUses(Value value) {
   }
 }
 
+/// `value` has become a partial sum over tokens.
+void Sharder::sumOverRanks(Value value) {
+  Type whole = value.getType();
+  setAxisLayout(value, axis, AxisLayout::partial(), meshAxes);
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto sum = AllReduceOp::create(builder, value.getLoc(), whole, value);
+  value.replaceAllUsesExcept(sum, sum);
+}
+
 void Sharder::rewrite() {
   SmallVector<Operation *> sharded;
   for (auto [op, node] : nodes)
@@ -373,6 +428,10 @@ void Sharder::rewrite() {
     }
     for (OpResult result : op->getResults()) {
       int64_t dim = rule.resultDim(result.getResultNumber(), factor);
+      if (dim < 0) {
+        sumOverRanks(result);
+        continue;
+      }
       setAxisLayout(result, axis, AxisLayout::shard(dim), meshAxes);
       values.push_back(result);
     }
@@ -415,6 +474,7 @@ private:
     if (failed(sharder.checkDivisibility()))
       return failure();
     sharder.rewrite();
+    annotateGradientSyncs(function);
     int64_t ranks = mesh.getAxisSize(axisName);
     emitRemark(getNameLoc(function))
         << "sequence parallel along `" << axisName.getValue() << "`: split "

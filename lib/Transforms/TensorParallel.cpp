@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -67,6 +68,17 @@ private:
 
 } // namespace
 
+/// `value` and what it is cast from: master weights are of a wider type.
+static SmallVector<Value> getCasts(Value value) {
+  SmallVector<Value> casts{value};
+  while (auto *op = casts.back().getDefiningOp()) {
+    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+      break;
+    casts.push_back(op->getOperand(0));
+  }
+  return casts;
+}
+
 LogicalResult RegionFinder::checkLinear(LinearOp linear) {
   if (assigned.contains(linear))
     return fail(describe(linear.getOperation()) +
@@ -74,11 +86,12 @@ LogicalResult RegionFinder::checkLinear(LinearOp linear) {
   for (Value parameter : {linear.getWeight(), linear.getBias()}) {
     if (!parameter)
       continue;
-    if (!isa<BlockArgument>(parameter))
+    SmallVector<Value> casts = getCasts(parameter);
+    if (!isa<BlockArgument>(casts.back()))
       return fail("the weight of " + describe(linear.getOperation()) +
                   " is computed, not a parameter");
-    if (!parameter.hasOneUse())
-      return fail(describe(parameter) + " has other uses");
+    if (!llvm::all_of(casts, [](Value value) { return value.hasOneUse(); }))
+      return fail(describe(casts.back()) + " has other uses");
   }
   return success();
 }
@@ -266,14 +279,18 @@ void TensorParallel::rewrite(ParallelRegion &region,
   auto shard = [&](Value value, int64_t dim) {
     setAxisLayout(value, axisName, AxisLayout::shard(dim), meshAxes);
   };
+  auto shardParameter = [&](Value parameter, int64_t dim) {
+    for (Value value : getCasts(parameter))
+      shard(value, dim);
+  };
   for (auto [value, dim] : region.shards)
     shard(value, dim);
   for (Operation *op : region.columns) {
     auto linear = cast<LinearOp>(op);
     addCopy(linear.getInputMutable(), meshAxes);
-    shard(linear.getWeight(), 0);
+    shardParameter(linear.getWeight(), 0);
     if (Value bias = linear.getBias())
-      shard(bias, 0);
+      shardParameter(bias, 0);
   }
   for (OpOperand *operand : region.replicated)
     addCopy(*operand, meshAxes);
@@ -293,7 +310,7 @@ void TensorParallel::rewrite(ParallelRegion &region,
   }
   for (Operation *op : region.rows) {
     auto linear = cast<LinearOp>(op);
-    shard(linear.getWeight(), 1);
+    shardParameter(linear.getWeight(), 1);
     Value output = linear.getResult();
     Type reduced = output.getType();
     setAxisLayout(output, axisName, AxisLayout::partial(), meshAxes);

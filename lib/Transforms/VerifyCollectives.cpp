@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "sp/Dialect/SPOps.h"
 #include "sp/Transforms/Collectives.h"
 #include "sp/Transforms/Passes.h"
@@ -55,24 +56,52 @@ private:
 };
 } // namespace
 
-/// For a kernel of several results, the inputs that each of them depends on.
+/// The arguments of `body` that `roots` are computed from; what they read from
+/// outside goes to `outside`.
+static SmallVector<BlockArgument> getArgumentsOf(Block &body,
+                                                 ArrayRef<Value> roots,
+                                                 SmallVector<Value> &outside) {
+  llvm::SetVector<Value> needed(roots.begin(), roots.end());
+  SmallVector<BlockArgument> arguments;
+  for (unsigned i = 0; i < needed.size(); ++i) {
+    Value value = needed[i];
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (value.getParentBlock() != &body)
+      outside.push_back(value);
+    else if (argument)
+      arguments.push_back(argument);
+    else
+      needed.insert(value.getDefiningOp()->operand_begin(),
+                    value.getDefiningOp()->operand_end());
+  }
+  return arguments;
+}
+
+/// The values that a result depends on. Of ops that become kernels it must be
+/// what their kernels say.
 static SmallVector<Value> getInputsOf(Operation *op, unsigned result) {
-  auto kernel = dyn_cast<RowKernelOp>(op);
-  if (!kernel)
-    return SmallVector<Value>(op->getOperands());
-  Block &body = kernel.getBody().front();
-  llvm::SetVector<Value> needed;
-  for (auto [value, target] : llvm::zip(body.getTerminator()->getOperands(),
-                                        kernel.getOutputResults()))
-    if (target == static_cast<int64_t>(result))
-      needed.insert(value);
-  for (unsigned i = 0; i < needed.size(); ++i)
-    if (Operation *def = needed[i].getDefiningOp())
-      needed.insert(def->operand_begin(), def->operand_end());
-  SmallVector<Value> inputs;
-  for (Value value : needed)
-    if (auto argument = dyn_cast<BlockArgument>(value))
+  SmallVector<Value> inputs, roots;
+  if (auto kernel = dyn_cast<RowKernelOp>(op)) {
+    Block &body = kernel.getBody().front();
+    for (auto [value, target] : llvm::zip(body.getTerminator()->getOperands(),
+                                          kernel.getOutputResults()))
+      if (target == static_cast<int64_t>(result))
+        roots.push_back(value);
+    for (BlockArgument argument : getArgumentsOf(body, roots, inputs))
       inputs.push_back(kernel.getInputs()[argument.getArgNumber()]);
+    return inputs;
+  }
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    Block &body = op->getRegion(0).front();
+    roots.push_back(body.getTerminator()->getOperand(result));
+    for (BlockArgument argument : getArgumentsOf(body, roots, inputs))
+      inputs.push_back(linalgOp.getMatchingOpOperand(argument)->get());
+    return inputs;
+  }
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (!iface || iface.dependsOn(result, i))
+      inputs.push_back(operand);
   return inputs;
 }
 

@@ -132,9 +132,9 @@ static bool isLocalised(Operation *function) {
 /// C6 for ops: those that give each rank its own value, without a type that
 /// says so, are for localised functions, and layouts for all others.
 static LogicalResult verifyPhase(Operation *op, bool touches) {
-  auto dropout = dyn_cast<DropoutOp>(op);
   bool isLocal = isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op) ||
-                 (dropout && dropout.getLayout());
+                 (isa<DropoutOp, AttentionOp, AttentionGradOp>(op) &&
+                  op->hasAttr("layout"));
   bool localised = isLocalised(op->getParentOfType<func::FuncOp>());
   if (isLocal && !localised)
     return op->emitOpError("is an op of localised programs; before "

@@ -1,7 +1,7 @@
 //===- Dropout.cpp - masks that do not depend on the sharding -------------===//
 
-#include "BFloat16.h"
-#include "Internal.h"
+#include "DropoutMask.h"
+#include "FloatTypes.h"
 #include "Philox.h"
 
 #include <algorithm>
@@ -9,6 +9,10 @@
 #include <cstring>
 
 using namespace sp;
+
+//===----------------------------------------------------------------------===//
+// The mask
+//===----------------------------------------------------------------------===//
 
 /// Vigna's splitmix64: bijective, so that no two steps share a key.
 static uint64_t splitmix64(uint64_t value) {
@@ -18,6 +22,24 @@ static uint64_t splitmix64(uint64_t value) {
   return value ^ (value >> 31);
 }
 
+std::string sp::findDropoutError(double p, const int64_t *origin,
+                                 const int64_t *shape) {
+  if (!(p >= 0 && p <= 1))
+    return str("p = ", p, " is not a probability");
+  for (int d = 0; d < 4; ++d)
+    if (origin[d] < 0 || origin[d] + shape[d] > int64_t(1) << 32)
+      return str("coordinate ", origin[d] + shape[d], " has no counter");
+  return {};
+}
+
+DropoutMask sp::makeDropoutMask(const sp_context &context, double p,
+                                int64_t opId) {
+  uint64_t key = splitmix64(context.seed);
+  key = splitmix64(key + context.step);
+  key = splitmix64(key + uint64_t(opId));
+  return {key, uint64_t(std::llround(std::ldexp(p, 32))), 1 / (1 - p)};
+}
+
 namespace {
 /// Counters at a time, and the elements that they serve.
 constexpr int kLanes = 8;
@@ -25,19 +47,11 @@ constexpr int kBlock = 4 * kLanes;
 
 typedef uint64_t Words __attribute__((vector_size(8 * kLanes)));
 typedef uint32_t Quads __attribute__((vector_size(4 * kLanes)));
-
-struct Mask {
-  uint64_t key;
-  /// p * 2^32: an element is kept if its word is not below.
-  uint64_t threshold;
-  /// Of what is kept.
-  double scale;
-};
 } // namespace
 
 /// Which of the elements [4 * first, 4 * first + kBlock) of a row are kept, as
 /// 0 or 1.
-SP_ALWAYS_INLINE void draw(const Mask &mask, const uint64_t *row,
+SP_ALWAYS_INLINE void draw(const DropoutMask &mask, const uint64_t *row,
                            uint64_t first, uint8_t *kept) {
   const Words lanes = {0, 1, 2, 3, 4, 5, 6, 7};
   Words counter[4] = {Words{} + row[0], Words{} + row[1], Words{} + row[2],
@@ -52,28 +66,17 @@ SP_ALWAYS_INLINE void draw(const Mask &mask, const uint64_t *row,
   std::memcpy(kept, &quads, sizeof(quads));
 }
 
-SP_ALWAYS_INLINE float scaleValue(float value, double by) {
-  return value * float(by);
-}
-SP_ALWAYS_INLINE double scaleValue(double value, double by) {
-  return value * by;
-}
-SP_ALWAYS_INLINE BFloat16 scaleValue(BFloat16 value, double by) {
-  return toBFloat16(toFloat(value) * float(by));
-}
-
-/// `count` elements of the row, from coordinate `begin` of its last dimension.
 template <typename T>
-SP_ALWAYS_INLINE void dropRowBody(const Mask &mask, const uint64_t *row,
-                                  int64_t begin, int64_t count,
-                                  const T *__restrict src, T *__restrict dst) {
+SP_ALWAYS_INLINE void
+dropRowFastBody(const DropoutMask &mask, const uint64_t *row, int64_t begin,
+                int64_t count, const T *__restrict src, T *__restrict dst) {
   uint8_t kept[kBlock];
   for (int64_t done = 0; done < count;) {
     int64_t at = begin + done, first = at / 4, skip = at % 4;
     int64_t size = std::min(count - done, kBlock - skip);
     draw(mask, row, first, kept);
     for (int64_t i = 0; i < size; ++i) {
-      T scaled = scaleValue(src[done + i], mask.scale);
+      T scaled = narrow<T>(widen(src[done + i]) * Wide<T>(mask.scale));
       dst[done + i] = kept[skip + i] ? scaled : T{};
     }
     done += size;
@@ -81,17 +84,25 @@ SP_ALWAYS_INLINE void dropRowBody(const Mask &mask, const uint64_t *row,
 }
 
 #define SP_DROP_ROW(T)                                                         \
-  SP_MULTIVERSION(void, dropRow,                                               \
-                  (const Mask &mask, const uint64_t *row, int64_t begin,       \
-                   int64_t count, const T *src, T *dst),                       \
-                  (mask, row, begin, count, src, dst))
+  SP_MULTIVERSION(void, dropRowFast,                                           \
+                  (const DropoutMask &mask, const uint64_t *row,               \
+                   int64_t begin, int64_t count, const T *src, T *dst),        \
+                  (mask, row, begin, count, src, dst))                         \
+  void sp::dropRow(const DropoutMask &mask, const uint64_t *row,               \
+                   int64_t begin, int64_t count, const T *src, T *dst) {       \
+    dropRowFast(mask, row, begin, count, src, dst);                            \
+  }
 SP_DROP_ROW(float)
 SP_DROP_ROW(double)
 SP_DROP_ROW(BFloat16)
 
+//===----------------------------------------------------------------------===//
+// Of a tensor
+//===----------------------------------------------------------------------===//
+
 /// The rows [begin, end) of `origin` and `shape`, each of shape[3] elements.
 template <typename T>
-static void dropRows(const Mask &mask, const int64_t *shape,
+static void dropRows(const DropoutMask &mask, const int64_t *shape,
                      const int64_t *origin, int64_t begin, int64_t end,
                      const void *src, void *dst) {
   int64_t length = shape[3];
@@ -114,35 +125,22 @@ void sp_dropout(sp_context *context, int32_t dtype, const void *src, void *dst,
     if (rank < 0 || rank > 4)
       return context->fail(
           str("dropout: a tensor of rank ", rank, " has no counter"));
-    if (!(p >= 0 && p <= 1))
-      return context->fail(str("dropout: p = ", p, " is not a probability"));
-    if (dtype != SP_F32 && dtype != SP_F64 && dtype != SP_BF16)
-      return context->fail("dropout: not of " + getDTypeName(dtype));
-
     // Aligned to the right, as if the tensor had four dimensions.
     int64_t shape[4] = {1, 1, 1, 1}, origin[4] = {0, 0, 0, 0};
     for (int d = 0; d < rank; ++d) {
       shape[4 - rank + d] = local_shape[d];
       origin[4 - rank + d] = offset[d];
     }
-    for (int d = 0; d < 4; ++d)
-      if (origin[d] < 0 || origin[d] + shape[d] > int64_t(1) << 32)
-        return context->fail(str("dropout: coordinate ", origin[d] + shape[d],
-                                 " has no counter"));
+    std::string error = findDropoutError(p, origin, shape);
+    if (!error.empty())
+      return context->fail("dropout: " + error);
 
-    uint64_t key = splitmix64(context->seed);
-    key = splitmix64(key + context->step);
-    key = splitmix64(key + uint64_t(op_id));
-    Mask mask = {key, uint64_t(std::llround(std::ldexp(p, 32))), 1 / (1 - p)};
-    auto drop = [&](int64_t begin, int64_t end, int64_t) {
-      if (dtype == SP_F32)
-        dropRows<float>(mask, shape, origin, begin, end, src, dst);
-      else if (dtype == SP_F64)
-        dropRows<double>(mask, shape, origin, begin, end, src, dst);
-      else
-        dropRows<BFloat16>(mask, shape, origin, begin, end, src, dst);
-    };
-    context->parallelFor(shape[0] * shape[1] * shape[2], drop);
-    return 0;
+    DropoutMask mask = makeDropoutMask(*context, p, op_id);
+    return withFloatType(context, "dropout", dtype, [&](auto zero) {
+      auto drop = [&](int64_t begin, int64_t end, int64_t) {
+        dropRows<decltype(zero)>(mask, shape, origin, begin, end, src, dst);
+      };
+      context->parallelFor(shape[0] * shape[1] * shape[2], drop);
+    });
   });
 }

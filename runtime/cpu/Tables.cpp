@@ -1,12 +1,24 @@
 //===- Tables.cpp - the embedding and the RoPE tables ---------------------===//
 
-#include "BFloat16.h"
-#include "Internal.h"
+#include "FloatTypes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 using namespace sp;
+
+//===----------------------------------------------------------------------===//
+// The embedding
+//===----------------------------------------------------------------------===//
+
+static int32_t failForId(sp_context *context, int64_t id, int64_t b, int64_t s,
+                         int64_t vocab) {
+  return context->fail(str("token id ", id, " at input_ids[", b, ", ", s,
+                           "] is outside the vocabulary of ", vocab));
+}
 
 int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
                      const void *table, void *out, int64_t batch, int64_t seq,
@@ -19,14 +31,57 @@ int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
       for (int64_t s = 0; s < seq; ++s) {
         int64_t id = ids[b * seq + s];
         if (id < 0 || id >= vocab)
-          return context->fail(str("token id ", id, " at input_ids[", b, ", ",
-                                   s, "] is outside the vocabulary of ",
-                                   vocab));
+          return failForId(context, id, b, s, vocab);
         std::memcpy(to + (s * batch + b) * bytes, from + id * bytes, bytes);
       }
     return 0;
   });
 }
+
+int32_t sp_embedding_grad(sp_context *context, int32_t dtype,
+                          const int64_t *ids, const void *grad,
+                          void *grad_table, int64_t batch, int64_t seq,
+                          int64_t vocab, int64_t hidden) {
+  return guarded(context, [&]() -> int32_t {
+    // Which rows of `grad` are of a token: rows[first[id]] to rows[first[id +
+    // 1] - 1], in their order, by a counting sort.
+    std::vector<int64_t> first(vocab + 1), rows(seq * batch);
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t s = 0; s < seq; ++s) {
+        int64_t id = ids[b * seq + s];
+        if (id < 0 || id >= vocab)
+          return failForId(context, id, b, s, vocab);
+        ++first[id + 1];
+      }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<int64_t> next = first;
+    for (int64_t row = 0; row < seq * batch; ++row)
+      rows[next[ids[row % batch * seq + row / batch]]++] = row;
+
+    return withFloatType(context, "embedding_grad", dtype, [&](auto zero) {
+      using T = decltype(zero);
+      auto *from = static_cast<const T *>(grad);
+      auto *to = static_cast<T *>(grad_table);
+      // By columns: a frequent token is work for all threads.
+      context->parallelFor(
+          hidden, [&](int64_t begin, int64_t end, int64_t thread) {
+            int64_t count = end - begin;
+            auto *sums = static_cast<Wide<T> *>(
+                context->getScratch(thread).get(count * sizeof(Wide<T>)));
+            for (int64_t id = 0; id < vocab; ++id) {
+              std::fill(sums, sums + count, Wide<T>(0));
+              for (int64_t i = first[id]; i < first[id + 1]; ++i)
+                addTo(sums, from + rows[i] * hidden + begin, count);
+              narrowTo(to + id * hidden + begin, sums, count);
+            }
+          });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The RoPE tables
+//===----------------------------------------------------------------------===//
 
 template <typename Store>
 static void fillRopeTable(int64_t positions, int64_t halfDim, double theta,

@@ -1,5 +1,6 @@
 //===- TablesTest.cpp - embedding, RoPE tables, transposition, symbols ----===//
 
+#include "FloatTypes.h"
 #include "Testing.h"
 
 #include <cmath>
@@ -39,6 +40,53 @@ TEST(Embedding, NamesAnIdOutsideTheVocabulary) {
     EXPECT_EQ(context.getError(),
               "token id " + std::to_string(bad) +
                   " at input_ids[0, 3] is outside the vocabulary of 128");
+  }
+}
+
+/// To the bit: the order of the sum is part of the definition.
+template <typename T> void checkEmbeddingGrad() {
+  const int64_t batch = 3, seq = 50, vocab = 20, hidden = 37;
+  // 13 is every other token; 17 and on are none.
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < batch * seq; ++i)
+    ids.push_back(i % 2 ? 13 : i * 7 % 17);
+  auto grad = randomValues<T>(seq * batch * hidden, 1);
+  std::vector<Wide<T>> sums(vocab * hidden);
+  for (int64_t s = 0; s < seq; ++s)
+    for (int64_t b = 0; b < batch; ++b)
+      addTo(&sums[ids[b * seq + s] * hidden], &grad[(s * batch + b) * hidden],
+            hidden);
+  std::vector<T> expected;
+  for (Wide<T> sum : sums)
+    expected.push_back(narrow<T>(sum));
+
+  for (int64_t threads : {1, 3}) {
+    sp_context context(0, 1, threads);
+    std::vector<T> table(vocab * hidden, fromDouble<T>(-7));
+    ASSERT_EQ(sp_embedding_grad(&context, dtypeOf<T>(), ids.data(), grad.data(),
+                                table.data(), batch, seq, vocab, hidden),
+              0);
+    EXPECT_TRUE(sameBits(table, expected)) << threads << " threads";
+  }
+}
+
+TEST(EmbeddingGrad, SumsTheRowsOfATokenInOrder) {
+  checkEmbeddingGrad<float>();
+  checkEmbeddingGrad<double>();
+  checkEmbeddingGrad<BFloat16>();
+}
+
+TEST(EmbeddingGrad, NamesAnIdOutsideTheVocabulary) {
+  for (int64_t bad : {128, -1}) {
+    sp_context context(0, 1, 1);
+    int64_t ids[8] = {0, 1, 2, 3, 127, 0, bad, 0};
+    std::vector<float> table(128 * 2), grad(8 * 2);
+    EXPECT_NE(sp_embedding_grad(&context, SP_F32, ids, grad.data(),
+                                table.data(), 2, 4, 128, 2),
+              0);
+    EXPECT_EQ(context.getError(),
+              "token id " + std::to_string(bad) +
+                  " at input_ids[1, 2] is outside the vocabulary of 128");
   }
 }
 

@@ -1,11 +1,8 @@
 //===- Exec.cpp - runs a program made by sp-opt ---------------------------===//
 
 #include "Run.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "sp/Init/Init.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -38,14 +35,11 @@ Error sp::runExec() {
   auto buffer = mlir::openInputFile(programPath, &message);
   if (!buffer)
     return createStringError(message);
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.printOpOnDiagnostic(false); // A function can be a whole model.
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
   auto sources = std::make_shared<SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), SMLoc());
-  mlir::SourceMgrDiagnosticHandler diagnostics(*sources, &context);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  mlir::SourceMgrDiagnosticHandler diagnostics(*sources, context.get());
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, context.get());
   if (!module)
     return createStringError("cannot parse " + programPath);
 

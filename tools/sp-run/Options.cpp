@@ -1,6 +1,6 @@
 //===- Options.cpp - the command line of sp-run ---------------------------===//
 
-#include "Options.h"
+#include "Model.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -14,6 +14,17 @@ cl::SubCommand &sp::getForwardCommand() {
   return command;
 }
 
+cl::SubCommand &sp::getGradCommand() {
+  static cl::SubCommand command("grad",
+                                "a model's loss and gradients on a batch");
+  return command;
+}
+
+cl::SubCommand &sp::getTrainCommand() {
+  static cl::SubCommand command("train", "trains a model on a token file");
+  return command;
+}
+
 cl::SubCommand &sp::getExecCommand() {
   static cl::SubCommand command("exec", "runs a program made by sp-opt");
   return command;
@@ -24,7 +35,10 @@ cl::SubCommand &sp::getDoctorCommand() {
   return command;
 }
 
-#define RUN_COMMANDS cl::sub(getForwardCommand()), cl::sub(getExecCommand())
+#define RUN_COMMANDS                                                           \
+  cl::sub(getForwardCommand()), cl::sub(getGradCommand()),                     \
+      cl::sub(getTrainCommand()), cl::sub(getExecCommand())
+#define TRAINING_COMMANDS cl::sub(getGradCommand()), cl::sub(getTrainCommand())
 
 static cl::opt<std::string> out("out", RUN_COMMANDS,
                                 cl::desc("file for the results"),
@@ -49,8 +63,17 @@ static cl::opt<std::string>
             cl::desc("how long ranks wait for each other (default: "
                      "SP_COMM_TIMEOUT_SECONDS, or 60)"),
             cl::value_desc("SECONDS"));
+static cl::opt<std::string> dropout(
+    "dropout", TRAINING_COMMANDS,
+    cl::desc("probability of dropout (default: the model's configuration)"),
+    cl::value_desc("P"));
 static cl::opt<std::string>
-    repeat("repeat", RUN_COMMANDS,
+    seed("seed", TRAINING_COMMANDS,
+         cl::desc("of dropout and of the order of the data (default 0)"),
+         cl::value_desc("N"), cl::init("0"));
+static cl::opt<std::string>
+    repeat("repeat", cl::sub(getForwardCommand()), cl::sub(getGradCommand()),
+           cl::sub(getExecCommand()),
            cl::desc("run N times and report the median time (default 1)"),
            cl::value_desc("N"), cl::init("1"));
 
@@ -78,12 +101,26 @@ Expected<MeshSizes> sp::parseMesh(StringRef text) {
   return sizes;
 }
 
-static Expected<int64_t> parsePositive(StringRef option, StringRef text) {
+Expected<int64_t> sp::parsePositive(StringRef option, StringRef text) {
   int64_t value;
   if (text.getAsInteger(10, value) || value < 1)
     return usageError(option + " must be a number of at least 1, not `" + text +
                       "`");
   return value;
+}
+
+Error sp::applyTrainingOptions(ModelOptions &model, CommonOptions &options) {
+  if (dropout.getNumOccurrences()) {
+    double p;
+    if (!to_float(dropout.getValue(), p) || !(p >= 0 && p < 1))
+      return usageError("--dropout must be a number of at least 0 and below 1, "
+                        "not `" +
+                        dropout + "`");
+    model.config.dropout = p;
+  }
+  if (StringRef(seed).getAsInteger(10, options.run.seed))
+    return usageError("--seed must be a number, not `" + seed + "`");
+  return Error::success();
 }
 
 Expected<CommonOptions> sp::getCommonOptions() {

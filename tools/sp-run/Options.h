@@ -39,6 +39,8 @@ llvm::Expected<MeshSizes> parseMesh(llvm::StringRef text);
 /// The subcommands; functions, because options in other files refer to them
 /// before `main`.
 llvm::cl::SubCommand &getForwardCommand();
+llvm::cl::SubCommand &getGradCommand();
+llvm::cl::SubCommand &getTrainCommand();
 llvm::cl::SubCommand &getExecCommand();
 llvm::cl::SubCommand &getDoctorCommand();
 
@@ -51,7 +53,18 @@ struct CommonOptions {
 };
 llvm::Expected<CommonOptions> getCommonOptions();
 
+/// Parses a number of at least 1 that is the value of `option`.
+llvm::Expected<int64_t> parsePositive(llvm::StringRef option,
+                                      llvm::StringRef text);
+
+/// Options of the commands that train, into what they are about: `--dropout`
+/// instead of the model's, and `--seed`.
+struct ModelOptions;
+llvm::Error applyTrainingOptions(ModelOptions &model, CommonOptions &options);
+
 llvm::Error runForward();
+llvm::Error runGrad();
+llvm::Error runTrain();
 llvm::Error runExec();
 llvm::Error runDoctor();
 

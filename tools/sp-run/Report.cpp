@@ -13,18 +13,6 @@ using namespace sp;
 static constexpr StringLiteral kinds[] = {"all_reduce", "reduce_scatter",
                                           "all_gather"};
 
-std::optional<double> Report::findLoss() const {
-  for (const TensorData &result : results) {
-    if (result.spec.name != "loss" || !result.spec.shape.empty() ||
-        !canConvert(result.spec.dtype, DType::F64))
-      continue;
-    double loss;
-    convertElements(result.spec.dtype, result.data, DType::F64, &loss, 1);
-    return loss;
-  }
-  return std::nullopt;
-}
-
 std::optional<double> Report::getTokensPerSecond() const {
   if (!tokens || run.stepMilliseconds <= 0)
     return std::nullopt;
@@ -56,6 +44,11 @@ static std::string formatBytes(int64_t bytes) {
   return formatv("{0:f1} MiB", bytes / (1024.0 * 1024.0));
 }
 
+/// JSON has no NaN and no infinity.
+static json::Value toJSON(double number) {
+  return std::isfinite(number) ? json::Value(number) : json::Value(nullptr);
+}
+
 void Report::print(raw_ostream &os) const {
   const Program &program = compiled.getProgram();
   auto line = [&](StringRef what) -> raw_ostream & {
@@ -65,8 +58,10 @@ void Report::print(raw_ostream &os) const {
   for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
     os << " " << axis << "=" << size;
   os << ", " << getDTypeName(program) << "\n";
-  if (std::optional<double> loss = findLoss())
+  if (loss)
     line("loss") << formatv("{0}\n", format("%.9g", *loss));
+  if (gradNorm)
+    line("grad norm") << formatv("{0}\n", format("%.9g", *gradNorm));
   line("time") << formatv("{0:f3} ms", run.stepMilliseconds);
   if (std::optional<double> rate = getTokensPerSecond())
     os << formatv(", {0:f0} tokens/s", *rate);
@@ -94,12 +89,13 @@ void Report::print(raw_ostream &os) const {
 Error Report::writeJSON(StringRef path) const {
   const Program &program = compiled.getProgram();
   json::Object root;
-  if (std::optional<double> loss = findLoss()) {
-    // JSON has no NaN and no infinity.
-    if (std::isfinite(*loss))
-      root["loss"] = *loss;
-    else
-      root["loss"] = nullptr;
+  if (loss)
+    root["loss"] = toJSON(*loss);
+  if (gradNorm)
+    root["grad_norm"] = toJSON(*gradNorm);
+  if (!losses.empty()) {
+    root["losses"] = json::Array(map_range(losses, toJSON));
+    root["grad_norms"] = json::Array(map_range(gradNorms, toJSON));
   }
   if (std::optional<double> rate = getTokensPerSecond())
     root["tokens_per_second"] = *rate;

@@ -11,17 +11,19 @@ namespace sp {
 struct Report {
   const CompiledProgram &compiled;
   const RunReport &run;
-  llvm::ArrayRef<TensorData> results;
+  /// None if the program has no such result.
+  std::optional<double> loss, gradNorm;
   /// Tokens per run; none if the program has no `input_ids`.
   std::optional<int64_t> tokens;
   /// How the program was made, where this run made it.
   std::optional<bool> sequenceParallel;
+  /// Of a training run, before each step.
+  std::vector<double> losses = {}, gradNorms = {};
 
   void print(llvm::raw_ostream &os) const;
   llvm::Error writeJSON(llvm::StringRef path) const;
 
 private:
-  std::optional<double> findLoss() const;
   std::optional<double> getTokensPerSecond() const;
 };
 

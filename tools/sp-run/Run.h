@@ -3,8 +3,7 @@
 #ifndef SP_TOOLS_SPRUN_RUN_H
 #define SP_TOOLS_SPRUN_RUN_H
 
-#include "Options.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "Model.h"
 
 namespace sp {
 
@@ -24,6 +23,20 @@ struct RunRequest {
 /// Compiles and runs the program, writes its results and what was measured
 /// where the options say, and prints a summary.
 llvm::Error runProgram(const RunRequest &request, const CommonOptions &options);
+
+/// Gives `session` the parameters that the command line names.
+llvm::Error loadParameters(Session &session, const Program &program,
+                           const RunRequest &request,
+                           const CommonOptions &options);
+
+/// Says so on stderr if the ranks' threads are more than the cores.
+void noteSharedCores(const Program &program, const CommonOptions &options);
+
+/// Runs the program that `buildModel` makes, for the batch of `--batch`.
+llvm::Error runModelOnBatch(
+    const ModelOptions &model, const CommonOptions &options,
+    ProgramOptions program,
+    llvm::function_ref<void(mlir::OpPassManager &)> build = nullptr);
 
 } // namespace sp
 

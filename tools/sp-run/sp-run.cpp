@@ -20,8 +20,8 @@ struct Command {
 } // namespace
 
 static const Command commands[] = {
-    {getForwardCommand(), runForward},
-    {getExecCommand(), runExec},
+    {getForwardCommand(), runForward}, {getGradCommand(), runGrad},
+    {getTrainCommand(), runTrain},     {getExecCommand(), runExec},
     {getDoctorCommand(), runDoctor},
 };
 
@@ -56,6 +56,11 @@ static Error parseCommandLine(int argc, char **argv) {
           "ranks\n\n"
           "  sp-run forward --model DIR --batch batch.safetensors --mesh tp=2 "
           "--out out.safetensors\n"
+          "  sp-run grad    --model DIR --batch batch.safetensors --mesh tp=2 "
+          "--out out.safetensors\n"
+          "  sp-run train   --model DIR --data tokens.bin --mesh tp=2 --steps "
+          "100 "
+          "--checkpoint-dir OUT\n"
           "  sp-opt model.mlir --sp-parallelize=tp=2 | sp-run exec - --inputs "
           "batch.safetensors --weights DIR\n",
           &os)) {

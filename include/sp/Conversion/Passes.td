@@ -7,10 +7,12 @@ def SPFormRowKernels : Pass<"sp-form-row-kernels", "::mlir::func::FuncOp"> {
   let summary = "token-local ops become row kernels";
   let description = [{
     Every op whose rows can be computed on their own becomes an `sp.row_kernel`:
-    `sp.rms_norm`, `sp.bias_add` (and the bias of `sp.linear`), `sp.scale`,
-    `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, elementwise `arith` and `math` on
-    tensors, elementwise `linalg`, fills and splat constants. Splat constants go into
-    the bodies as scalars. bf16 is computed in f32 and rounded when stored.
+    `sp.rms_norm`, `sp.bias_add` (and the bias of `sp.linear`), `sp.scale`, `sp.mul`,
+    `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, the adjoints of these, `sp.adamw`,
+    elementwise `arith` and `math` on tensors, elementwise `linalg`, fills and splat
+    constants. Splat constants go into the bodies as scalars. bf16 is computed in f32
+    and rounded when stored. A sum over rows, such as the gradient of a norm's weight,
+    stays `sp.sum_leading`.
 
     `sp.cross_entropy` needs valid targets, so `sp.check_targets` precedes it.
 
@@ -46,11 +48,14 @@ def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
   let description = [{
     Values live from their op to their last use in the order of the block. Each gets
     an offset in one arena, aligned to a cache line; space is used again as soon as
-    a value is dead. Reshapes and `sp.check_targets` share their operand's buffer,
-    constants have none. A row kernel writes over an input that dies there, if it
-    reads the one and writes the other densely in row-major order.
+    a value is dead. Reshapes, leading rows, the parts of `sp.unpack` and
+    `sp.check_targets` share their operand's buffer, constants have none. A row kernel
+    writes over an input that dies there, if it reads the one and writes the other
+    densely in row-major order; over an argument, if what it writes is returned as
+    the argument's new value.
 
-    Results: `sp.offsets` on the ops; on the function `sp.arena_bytes`, the size of
+    Results: `sp.offsets` on the ops (-1 - i for what lies in argument i); on the
+    function `sp.arena_bytes`, the size of
     the arena, and `sp.activation_bytes`, the sum of all values' sizes, which is what
     they would take without reuse.
 
@@ -79,6 +84,8 @@ def ConvertSPToLLVM : Pass<"convert-sp-to-llvm", "::mlir::ModuleOp"> {
     - (C1) functions are planned by `sp-plan-memory`, and so are single blocks on
       local tensors.
     - (C2) every op is one of a localised program; functions do not call others.
+    - (C3) the new value of an argument has the argument's type, and is not another
+      argument.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 
@@ -55,6 +56,14 @@ struct AxisEntry {
 };
 llvm::hash_code hash_value(const AxisEntry &entry);
 
+/// The type of `value`, which is a ranked tensor.
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline mlir::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return tensorType(value).getShape();
+}
+
 /// The layout of `type` along `axis`. Types other than ranked tensors, and
 /// tensors with another dialect's encoding, are invariant.
 AxisLayout getAxisLayout(mlir::Type type, mlir::StringRef axis);
@@ -65,6 +74,10 @@ mlir::RankedTensorType
 withAxisLayout(mlir::RankedTensorType type, mlir::StringAttr axis,
                AxisLayout layout,
                mlir::ArrayRef<mlir::StringAttr> meshAxes = {});
+
+/// The axes along which two ranked tensor types have different layouts.
+llvm::SmallVector<mlir::StringAttr> getChangedAxes(mlir::Type from,
+                                                   mlir::Type to);
 
 /// True if `type` is, or contains anywhere (function, tuple, ... types), a
 /// tensor with a layout.

@@ -24,6 +24,9 @@ namespace sp {
 inline constexpr llvm::StringLiteral kParamAttr = "sp.param";
 inline constexpr llvm::StringLiteral kInputAttr = "sp.input";
 inline constexpr llvm::StringLiteral kResultAttr = "sp.result";
+/// Names what a program keeps from run to run besides its parameters. A result
+/// with `sp.param` or `sp.state` is the new value of the argument so named.
+inline constexpr llvm::StringLiteral kStateAttr = "sp.state";
 /// The layout an argument or result had before `sp-localize`.
 inline constexpr llvm::StringLiteral kLayoutAttr = "sp.layout";
 

@@ -1,4 +1,4 @@
-//===- SPInterfaces.h - the layout interface ------------------------------===//
+//===- SPInterfaces.h - the interfaces of ops -----------------------------===//
 
 #ifndef SP_DIALECT_SPINTERFACES_H
 #define SP_DIALECT_SPINTERFACES_H
@@ -6,6 +6,10 @@
 #include "mlir/IR/OpDefinition.h"
 #include "sp/Dialect/Layout.h"
 #include "llvm/ADT/SmallBitVector.h"
+
+namespace sp {
+class AdjointEmitter;
+} // namespace sp
 
 namespace sp::detail {
 /// The interface's default methods.

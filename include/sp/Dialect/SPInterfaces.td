@@ -19,6 +19,9 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
       }],
       "bool", "isLinearIn", (ins "const ::llvm::SmallBitVector &":$operands),
       /*methodBody=*/[{}], /*defaultImplementation=*/[{ return false; }]>,
+    InterfaceMethod<"False if the result does not depend on the operand.",
+      "bool", "dependsOn", (ins "unsigned":$result, "unsigned":$operand),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{ return true; }]>,
     InterfaceMethod<[{
         Computes the results' layouts along `axis` from the operands', or emits an
         error that names the operand, the layouts and the fix.
@@ -38,6 +41,26 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
       /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return ::sp::detail::verifyLayoutsByInference($_op, axis, operands, results);
       }]>,
+  ];
+}
+
+def AdjointOpInterface : OpInterface<"AdjointOpInterface"> {
+  let cppNamespace = "::sp";
+  let description = [{
+    An op's adjoint: what the cotangents of its results contribute to those of its
+    operands. A cotangent has its value's type with the dual layout along each axis
+    (`getCotangentType`).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Adds the contributions to the operands that `adjoint` says are needed; at
+        least one result has a cotangent. Or emits an error that says which operand
+        has no adjoint.
+      }],
+      "::mlir::LogicalResult", "emitAdjoint", (ins "::sp::AdjointEmitter &":$adjoint)>,
+    InterfaceMethod<"False for a result that is piecewise constant.",
+      "bool", "isDifferentiable", (ins "unsigned":$result),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{ return true; }]>,
   ];
 }
 

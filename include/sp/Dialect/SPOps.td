@@ -63,7 +63,8 @@ def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 class SP_LayoutChangeOp<string mnemonic, list<Trait> traits>
     : SP_Op<mnemonic, traits # [
         DeclareOpInterfaceMethods<LayoutOpInterface,
-                                  ["inferLayouts", "verifyLayouts", "isLinearIn"]>]> {
+                                  ["inferLayouts", "verifyLayouts", "isLinearIn"]>,
+        DeclareOpInterfaceMethods<AdjointOpInterface>]> {
   let arguments = (ins SP_Tensor:$input);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
@@ -174,7 +175,12 @@ class SP_ComputeOp<string mnemonic, list<string> overrides = [],
   let hasVerifier = 1;
 }
 
-def SP_EmbeddingOp : SP_ComputeOp<"embedding"> {
+class SP_DifferentiableOp<string mnemonic, list<string> overrides = [],
+                          list<string> adjointOverrides = []>
+    : SP_ComputeOp<mnemonic, overrides, [
+        DeclareOpInterfaceMethods<AdjointOpInterface, adjointOverrides>]>;
+
+def SP_EmbeddingOp : SP_DifferentiableOp<"embedding"> {
   let summary = "looks up token rows of a table, sequence-major";
   let description = [{
     `result[s, b, :] = table[ids[b, s], :]`. Shapes: ids [B,S], table [V,H],
@@ -191,7 +197,7 @@ def SP_EmbeddingOp : SP_ComputeOp<"embedding"> {
   let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_RMSNormOp : SP_ComputeOp<"rms_norm"> {
+def SP_RMSNormOp : SP_DifferentiableOp<"rms_norm"> {
   let summary = "root-mean-square normalisation of the last dimension";
   let description = [{
     `result = input / sqrt(mean(input^2) + eps) * weight`, the mean over the last
@@ -200,7 +206,7 @@ def SP_RMSNormOp : SP_ComputeOp<"rms_norm"> {
     Constraints:
     - (C1) input and result have the same shape, and weight has the shape of the
       last dimension.
-    - (C2) all element types are equal.
+    - (C2) all element types are equal, but the weight of bf16 data may be f32.
     - (C3) `eps` is not negative.
     - (C4) the last dimension must not be sharded.
   }];
@@ -209,7 +215,7 @@ def SP_RMSNormOp : SP_ComputeOp<"rms_norm"> {
   let assemblyFormat = "$input `,` $weight `eps` $eps attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_LinearOp : SP_ComputeOp<"linear", ["isLinearIn"]> {
+def SP_LinearOp : SP_DifferentiableOp<"linear", ["isLinearIn"]> {
   let summary = "a linear layer: input times the transposed weight, plus bias";
   let description = [{
     `result[..., n] = sum_k input[..., k] * weight[n, k] + bias[n]`. Shapes: input
@@ -232,7 +238,7 @@ def SP_LinearOp : SP_ComputeOp<"linear", ["isLinearIn"]> {
   }];
 }
 
-def SP_BiasAddOp : SP_ComputeOp<"bias_add", ["isLinearIn"]> {
+def SP_BiasAddOp : SP_DifferentiableOp<"bias_add", ["isLinearIn"]> {
   let summary = "adds a vector to every row";
   let description = [{
     `result[..., n] = input[..., n] + bias[n]`. Where a row-parallel linear gets its
@@ -247,7 +253,7 @@ def SP_BiasAddOp : SP_ComputeOp<"bias_add", ["isLinearIn"]> {
   let assemblyFormat = "$input `,` $bias attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_ScaleOp : SP_ComputeOp<"scale", ["isLinearIn"]> {
+def SP_ScaleOp : SP_DifferentiableOp<"scale", ["isLinearIn"]> {
   let summary = "multiplies by a constant; also a partial value";
   let description = [{
     `result = factor * input`. (`arith.mulf` with a constant would need a partial
@@ -259,6 +265,53 @@ def SP_ScaleOp : SP_ComputeOp<"scale", ["isLinearIn"]> {
   let arguments = (ins SP_FloatTensor:$input, F64Attr:$factor);
   let results = (outs SP_FloatTensor:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_MulOp : SP_DifferentiableOp<"mul", ["isLinearIn"]> {
+  let summary = "the elementwise product, of which one factor may be partial";
+  let description = [{
+    `result = lhs * rhs`. (`arith.mulf` demands equal types, but the cotangent of a
+    replicated value is partial.)
+
+    Constraints:
+    - (C1) operands and result have the same shape and element type.
+  }];
+  let arguments = (ins SP_FloatTensor:$lhs, SP_FloatTensor:$rhs);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_SumLeadingOp : SP_DifferentiableOp<"sum_leading", ["isLinearIn"]> {
+  let summary = "the sum over the leading dimensions";
+  let description = [{
+    `result[j...] = sum over the first `count` indices of input[i..., j...]`: the
+    adjoint of a broadcast, such as a bias's. Over all of them it makes a loss.
+
+    Constraints:
+    - (C1) result has the input's last dimensions, all but `count` of them.
+    - (C2) the element types are equal.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, I64Attr:$count);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `count` $count attr-dict `:` functional-type(operands, results)";
+}
+
+def SP_BroadcastLeadingOp : SP_DifferentiableOp<"broadcast_leading",
+    ["isLinearIn", "inferLayouts"]> {
+  let summary = "the same value for every index of new leading dimensions";
+  let description = [{
+    `result[i..., j...] = input[j...]`, with `count` new dimensions: the adjoint of
+    `sum_leading`.
+
+    Constraints:
+    - (C1) input has the result's last dimensions, all but `count` of them.
+    - (C2) the element types are equal.
+    - (C3) of a replicate input, which every rank has, the result may be a shard of
+      one of the new dimensions; else the layout goes through.
+  }];
+  let arguments = (ins SP_FloatTensor:$input, I64Attr:$count);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = "$input `count` $count attr-dict `:` functional-type(operands, results)";
 }
 
 def SP_RopeTableOp : SP_ComputeOp<"rope_table", ["verifyLayouts"]> {
@@ -278,46 +331,56 @@ def SP_RopeTableOp : SP_ComputeOp<"rope_table", ["verifyLayouts"]> {
   let assemblyFormat = "`theta` $theta attr-dict `:` type($cos) `,` type($sin)";
 }
 
-def SP_RopeOp : SP_ComputeOp<"rope", ["isLinearIn"]> {
+def SP_RopeOp : SP_DifferentiableOp<"rope", ["isLinearIn"]> {
   let summary = "rotary position embedding of every head";
   let description = [{
     Rotates the pairs (i, i + D/2) of the last dimension by the row of the table that
     belongs to the position:
-    `y1 = x1 * cos - x2 * sin`, `y2 = x2 * cos + x1 * sin`. Shapes: input and result
-    [S,B,heads,D], cos and sin [S,D/2].
+    `y1 = x1 * cos - x2 * sin`, `y2 = x2 * cos + x1 * sin`; `inverse` rotates back, which
+    is the adjoint. Shapes: input and result [S,B,heads,D], cos and sin [S,D/2].
 
     Constraints:
     - (C1) the shapes are [S,B,heads,D] with an even D, [S,D/2], [S,D/2].
     - (C2) all element types are equal.
     - (C3) D must not be sharded; where S is, the table is sharded alike.
   }];
-  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$cos, SP_FloatTensor:$sin);
+  let arguments = (ins SP_FloatTensor:$input, SP_FloatTensor:$cos, SP_FloatTensor:$sin,
+                       UnitAttr:$inverse);
   let results = (outs SP_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $cos `,` $sin attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $cos `,` $sin (`inverse` $inverse^)? attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_AttentionOp : SP_ComputeOp<"attention", ["isLinearIn"]> {
+def SP_AttentionOp : SP_DifferentiableOp<"attention", ["isLinearIn"]> {
   let summary = "scaled dot-product attention, grouped-query, causal or not";
   let description = [{
     `softmax(q k^T * scale + mask) v` for every batch and head; query head h reads
     key/value head h / (heads / kv_heads). Shapes: q and result [S,B,heads,D], k and
     v [S,B,kv_heads,D].
 
+    `dropout` zeroes each probability with that probability and scales the others, as
+    `sp.dropout` of `op_id` would at (batch, head, query position, key position).
+    `sp-localize` records the layout of the heads in `layout`, so that a rank knows
+    the global numbers of its heads.
+
     Constraints:
     - (C1) the shapes are as above, and kv_heads divides heads.
     - (C2) all element types are equal.
     - (C3) heads may be sharded, for q, k and v alike; S and D must not.
+    - (C4) 0 <= `dropout` < 1, and with it there is an `op_id`.
   }];
   let arguments = (ins SP_FloatTensor:$query, SP_FloatTensor:$key, SP_FloatTensor:$value,
-                       F64Attr:$scale, UnitAttr:$causal);
+                       F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<F64Attr>:$dropout, OptionalAttr<I64Attr>:$op_id,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
   let results = (outs SP_FloatTensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `scale` $scale (`causal` $causal^)? attr-dict
+    $query `,` $key `,` $value `scale` $scale (`causal` $causal^)?
+    (`dropout` $dropout^ `op_id` $op_id)? (`layout` $layout^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
 
-def SP_SwiGLUOp : SP_ComputeOp<"swiglu", ["isLinearIn"]> {
+def SP_SwiGLUOp : SP_DifferentiableOp<"swiglu", ["isLinearIn"]> {
   let summary = "the gated activation silu(gate) * up";
   let description = [{
     `result = gate / (1 + exp(-gate)) * up` (Shazeer, arXiv:2002.05202).
@@ -330,7 +393,7 @@ def SP_SwiGLUOp : SP_ComputeOp<"swiglu", ["isLinearIn"]> {
   let assemblyFormat = "$gate `,` $up attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_DropoutOp : SP_ComputeOp<"dropout", ["isLinearIn"]> {
+def SP_DropoutOp : SP_DifferentiableOp<"dropout", ["isLinearIn"]> {
   let summary = "zeroes elements with probability p, scales the others by 1/(1-p)";
   let description = [{
     The mask is a counter-based function (Philox 4x32-10) of the run's seed and
@@ -372,7 +435,7 @@ def SP_ShiftLabelsOp : SP_ComputeOp<"shift_labels"> {
   }];
 }
 
-def SP_CrossEntropyOp : SP_ComputeOp<"cross_entropy"> {
+def SP_CrossEntropyOp : SP_DifferentiableOp<"cross_entropy", ["dependsOn"], ["isDifferentiable"]> {
   let summary = "the sum of the token losses, and the number of valid tokens";
   let description = [{
     `loss_sum = sum over (s, b) with targets[s, b] != ignore_index of
@@ -396,7 +459,7 @@ def SP_CrossEntropyOp : SP_ComputeOp<"cross_entropy"> {
   }];
 }
 
-def SP_BatchMajorOp : SP_ComputeOp<"batch_major", ["isLinearIn"]> {
+def SP_BatchMajorOp : SP_DifferentiableOp<"batch_major", ["isLinearIn"]> {
   let summary = "[S,B,...] -> [B,S,...]: the exit from sequence-major order";
   let description = [{
     `result[b, s, ...] = input[s, b, ...]`.
@@ -410,6 +473,7 @@ def SP_BatchMajorOp : SP_ComputeOp<"batch_major", ["isLinearIn"]> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
+include "sp/Dialect/SPGradOps.td"
 include "sp/Dialect/SPLocalOps.td"
 
 #endif // SP_DIALECT_SPOPS_TD

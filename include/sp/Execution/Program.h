@@ -5,6 +5,8 @@
 
 #include "sp/IO/Safetensors.h"
 
+#include <optional>
+
 namespace mlir {
 class ModuleOp;
 } // namespace mlir
@@ -14,7 +16,7 @@ namespace sp {
 /// An argument or result of a program: its name and shape in files, and the
 /// part of it that one rank holds.
 struct ProgramTensor {
-  enum class Role { Input, Parameter, Result };
+  enum class Role { Input, Parameter, State, Result };
 
   Role role;
   std::string name;
@@ -22,6 +24,9 @@ struct ProgramTensor {
   Shape globalShape, localShape;
   /// The mesh axis that shards each dimension; -1 if none does.
   llvm::SmallVector<int64_t, 4> shardAxes;
+  /// Of a result that is a parameter's or state's new value: that argument. It
+  /// is written over the old one.
+  std::optional<int64_t> updates;
 
   bool isSharded() const;
   int64_t localBytes() const;

@@ -24,6 +24,9 @@ struct DecoderConfig {
   bool tiedEmbeddings = false;
   /// Queries and keys are normalised per head, before the rotation.
   bool qkNorm = false;
+  /// In training: of the embeddings, of the attention's probabilities, and of
+  /// its output. In [0, 1).
+  double dropout = 0;
 };
 
 } // namespace sp

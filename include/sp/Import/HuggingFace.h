@@ -25,14 +25,18 @@ struct ProgramOptions {
   bool logits = true;
   /// hidden.embed, hidden.0 ... after each block, hidden.norm: [B,S,H].
   bool hidden = false;
+  /// With the configuration's dropout, and with f32 parameters if `dtype` is
+  /// BF16 (master weights).
+  bool training = false;
 };
 
-/// The unsharded evaluation program: a function of `input_ids` and `labels`
+/// The unsharded program: a function of `input_ids` and `labels`
 /// (only with the loss), int64 [B,S], and of the parameters under their
 /// checkpoint names, to the results asked for, in the order loss, logits,
 /// hidden states. Results and parameters have the type `dtype`, but the loss is
 /// f32 unless that is F64. Dropout is the identity in evaluation and is left
-/// out. An error if `batchSize` or `seqLen` is below 1, the sequence is longer
+/// out there; in training each has its `op_id`, from 0 in the program's order.
+/// An error if `batchSize` or `seqLen` is below 1, the sequence is longer
 /// than the model's `maxPositions`, a tensor's bytes overflow, or no result is
 /// asked for. The module belongs to the caller; `context` must outlive it.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -65,14 +65,17 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
 
     Token-local is what the layout rules allow to be sharded along the sequence
     dimension, except lookups (`sp.embedding`) and linears with an invariant weight
-    (whose gradient sum would be weight-sized). The sequence is dimension 0 of what
+    (whose gradient sum would be weight-sized), and their adjoints. Linear sums over
+    tokens, such as a bias's gradient, are labelled too: on a shard their result is
+    partial and gets an `all_reduce`. The program may be differentiated or not; the
+    collectives are the same as if it is differentiated afterwards. The sequence is dimension 0 of what
     the tensor-parallel regions reduce (hidden states are sequence-major); from
     there the rules carry it through the program.
 
     Constraints:
     - (C1) the module is tensor-parallel along the axis.
     - (C2) the sequence length is divisible by the axis's size.
-    - (C3) with `require-all`, every `all_reduce` is split.
+    - (C3) with `require-all`, every `all_reduce` but those of gradients is split.
   }];
   let options = [
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
@@ -84,6 +87,125 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     Statistic<"numKept", "kept", "all-reduces kept">,
     Statistic<"numShardedOps", "sharded-ops", "ops on the sequence shard">,
   ];
+}
+
+def SPDifferentiate : Pass<"sp-differentiate", "::mlir::ModuleOp"> {
+  let summary = "a program becomes its forward and backward pass";
+  let description = [{
+    Reverse-mode differentiation of the loss with respect to every parameter. Every
+    op states its adjoint; a cotangent has its value's layout, with replicate and
+    partial exchanged, so the adjoints of layout changes are read off a table:
+
+    | forward | backward |
+    |---|---|
+    | `copy`, invariant -> replicate | `all_reduce` |
+    | `all_reduce`, partial -> invariant | `copy` |
+    | `reduce_scatter`, partial -> shard | `all_gather` |
+    | `all_gather`, shard -> replicate | `reduce_scatter` |
+    | `all_gather`, shard -> invariant | `slice` |
+    | `slice`, invariant -> shard | `all_gather` |
+    | `slice`, replicate -> shard | `zero_pad` |
+    | `zero_pad`, shard -> partial | `slice` |
+
+    The gradient of parameter NAME is a new result `grad.NAME`, in the parameter's
+    layout; a parameter that the loss does not depend on gets zero. The sum over
+    ranks that a parameter's `copy` has as its adjoint gets the attributes
+    `sp.sync_of` and `sp.reason`. In a function without `sp` names the loss is its
+    only result that is a floating point tensor of rank 0, and every floating point
+    tensor gets a gradient, `grad.I` for argument I.
+
+    Runs before or after `sp-sequence-parallel`, with the same collectives.
+
+    Constraints:
+    - (C1) a function has the loss, a floating point tensor of rank 0.
+    - (C2) every op between a parameter and the loss has an adjoint.
+    - (C3) the function has one block, and no gradients yet.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"loss\"", "name of the result">,
+  ];
+  let dependentDialects = ["::sp::SPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SPPrintGradientSync : Pass<"sp-print-gradient-sync", "::mlir::ModuleOp"> {
+  let summary = "prints which gradients are summed over ranks, and why";
+  let description = [{
+    One line on stderr for every parameter: its layout, whether its gradient is summed
+    and over which axis, and the reason.
+
+    Constraints:
+    - (C1) a function returns gradients, or gives them to an optimizer.
+  }];
+}
+
+def SPSyncGradients : Pass<"sp-sync-gradients", "::mlir::ModuleOp"> {
+  let summary = "sums all gradients over ranks in one collective at the end";
+  let description = [{
+    The `all_reduce`s that sum gradients, one or more per parameter, become one per
+    axis and element type: summands of one gradient are added while they are
+    partial, and all partial gradients travel in one vector (`sp.pack`, `sp.unpack`).
+
+    Constraints:
+    - (C1) a function returns gradients.
+  }];
+  let statistics = [
+    Statistic<"numSynced", "synced", "gradients summed over ranks">,
+    Statistic<"numBuckets", "buckets", "collectives that sum them">,
+  ];
+  let dependentDialects = ["::sp::SPDialect", "::mlir::arith::ArithDialect"];
+}
+
+def SPAccumulateGradients : Pass<"sp-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "runs a differentiated program on several micro-batches";
+  let description = [{
+    Repeats the program for each micro-batch, one after the other. Inputs of B rows
+    become inputs of `steps` * B rows; the loss and every gradient are the means of
+    the micro-batches'. Each repetition has its own dropout masks. Other results are
+    dropped. Before `sp-sync-gradients`, so that the gradients are summed over ranks
+    once.
+
+    Constraints:
+    - (C1) a function returns a loss and gradients.
+    - (C2) `steps` is at least 1.
+    - (C3) every input has at least one dimension, and is invariant.
+  }];
+  let options = [
+    Option<"steps", "steps", "int64_t", "1", "number of micro-batches">,
+  ];
+  let dependentDialects = ["::sp::SPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def SPAddOptimizer : Pass<"sp-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "gradient clipping and AdamW become part of the program";
+  let description = [{
+    The function that returns gradients becomes `@train_step`. It takes, after its own
+    arguments, the inputs `learning_rate` (tensor<f64>) and `step` (tensor<i64>, 1 for
+    the first update), and for each parameter NAME the states `exp_avg.NAME` and
+    `exp_avg_sq.NAME`, in the parameter's type and layout. Instead of gradients it
+    returns `grad_norm`, the norm before clipping, and the new value of every
+    parameter and state, under their names.
+
+    The norm is over all gradients, each element once: sharded ones are summed over
+    the ranks, invariant ones are not. With `max-norm` > 0 every gradient is multiplied
+    by min(1, max-norm / (norm + 1e-6)), as PyTorch's `clip_grad_norm_` does.
+
+    Constraints:
+    - (C1) a function returns gradients, which have their parameters' types.
+    - (C2) 0 <= beta1, beta2 < 1; eps, weight-decay and max-norm are not negative.
+  }];
+  let options = [
+    Option<"beta1", "beta1", "double", "0.9", "decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.999", "decay of the second moment">,
+    Option<"eps", "eps", "double", "1e-8", "added to the root of the second moment">,
+    Option<"weightDecay", "weight-decay", "double", "0.01", "decoupled weight decay">,
+    Option<"maxNorm", "max-norm", "double", "1.0",
+           "greatest norm of the gradients; 0: no clipping">,
+  ];
+  let dependentDialects = ["::sp::SPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> {

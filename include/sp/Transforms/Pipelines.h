@@ -27,12 +27,54 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
                           llvm::cl::init(false)};
 };
 
+/// Options of `--sp-train-step`, and, but for the optimizer's, of
+/// `--sp-gradients`.
+struct GradientOptions : mlir::PassPipelineOptions<GradientOptions> {
+  Option<int64_t> accumulationSteps{
+      *this, "accumulation-steps",
+      llvm::cl::desc("micro-batches per optimizer step"), llvm::cl::init(1)};
+  Option<bool> syncAtEnd{
+      *this, "sync-at-end",
+      llvm::cl::desc("one sum over ranks for all gradients; false: one for "
+                     "each, where its summands are"),
+      llvm::cl::init(true)};
+};
+
+struct TrainStepOptions : GradientOptions {
+  Option<double> beta1{*this, "beta1",
+                       llvm::cl::desc("AdamW: decay of the first moment"),
+                       llvm::cl::init(0.9)};
+  Option<double> beta2{*this, "beta2",
+                       llvm::cl::desc("AdamW: decay of the second moment"),
+                       llvm::cl::init(0.999)};
+  Option<double> eps{*this, "eps",
+                     llvm::cl::desc("AdamW: added to the root of the second "
+                                    "moment"),
+                     llvm::cl::init(1e-8)};
+  Option<double> weightDecay{*this, "weight-decay",
+                             llvm::cl::desc("AdamW: decoupled weight decay"),
+                             llvm::cl::init(0.01)};
+  Option<double> maxNorm{*this, "max-norm",
+                         llvm::cl::desc("greatest norm of the gradients; 0: no "
+                                        "clipping"),
+                         llvm::cl::init(1.0)};
+};
+
 /// From an unsharded program to a tensor- and sequence-parallel one, verified
 /// after every phase. Tensors keep their global shapes.
 void buildParallelizePipeline(mlir::OpPassManager &pm,
                               const ParallelizeOptions &options);
 
-/// Registers `--sp-parallelize`.
+/// From a program with a loss, unsharded or parallel, to one that also returns
+/// the gradient of every parameter; verified after every phase.
+void buildGradientPipeline(mlir::OpPassManager &pm,
+                           const GradientOptions &options);
+
+/// From a program with a loss to one optimizer step, `@train_step`.
+void buildTrainStepPipeline(mlir::OpPassManager &pm,
+                            const TrainStepOptions &options);
+
+/// Registers `--sp-parallelize`, `--sp-gradients` and `--sp-train-step`.
 void registerPipelines();
 
 } // namespace sp

@@ -42,6 +42,7 @@ DecoderConfig sp::readMiniMind(ConfigReader &reader) {
   config.ropeTheta = reader.positive("rope_theta", 1e6);
   config.tiedEmbeddings = reader.flag("tie_word_embeddings", true);
   config.qkNorm = true;
+  config.dropout = reader.probability("dropout", 0);
 
   reader.require("use_moe", false);
   reader.require("hidden_act", "silu");
@@ -52,11 +53,12 @@ DecoderConfig sp::readMiniMind(ConfigReader &reader) {
   reader.require("attention_bias", false);
   reader.require("mlp_bias", false);
 
-  // Names, tokens, and what only training or generation reads.
+  // Names, tokens, and what only generation reads. (MiniMind does not read
+  // attention_dropout.)
   reader.ignore({"_name_or_path", "architectures", "auto_map", "model_type",
                  "dtype", "torch_dtype", "transformers_version", "bos_token_id",
                  "eos_token_id", "pad_token_id", "use_cache", "flash_attn",
-                 "dropout", "attention_dropout", "initializer_range"});
+                 "attention_dropout", "initializer_range"});
   // The options of the experts that a dense model does not have.
   reader.ignore({"num_experts", "num_experts_per_tok", "moe_intermediate_size",
                  "norm_topk_prob", "router_aux_loss_coef"});

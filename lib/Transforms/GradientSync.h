@@ -1,0 +1,36 @@
+//===- GradientSync.h - where gradients are summed over ranks -------------===//
+
+#ifndef SP_LIB_TRANSFORMS_GRADIENTSYNC_H
+#define SP_LIB_TRANSFORMS_GRADIENTSYNC_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "sp/Dialect/SPOps.h"
+
+namespace sp {
+
+/// A gradient is the result of this prefix and the parameter's name.
+inline constexpr llvm::StringLiteral kGradientPrefix = "grad.";
+
+/// A parameter's gradient, and the collectives that sum it over ranks.
+struct GradientSync {
+  std::string parameter;
+  mlir::BlockArgument argument;
+  mlir::Value gradient;
+  /// The summing collectives; none if every rank has the whole gradient.
+  llvm::SmallVector<AllReduceOp> ops;
+  /// Why it is summed, or why not, in a few words.
+  std::string reason;
+};
+
+/// The gradients that `function` returns or gives to an optimizer, in the order
+/// of its arguments. A sum is found where it is: an `all_reduce` between the
+/// gradient and the ops that compute it.
+llvm::SmallVector<GradientSync> findGradientSyncs(mlir::func::FuncOp function);
+
+/// Gives each summing `all_reduce` the attributes `sp.sync_of`, the parameters'
+/// names, and `sp.reason`: for readers, no pass depends on them.
+void annotateGradientSyncs(mlir::func::FuncOp function);
+
+} // namespace sp
+
+#endif // SP_LIB_TRANSFORMS_GRADIENTSYNC_H

@@ -1,0 +1,78 @@
+//===- PrintGradientSync.cpp - which gradients are summed, and why --------===//
+
+#include "GradientSync.h"
+#include "LayoutUtils.h"
+#include "sp/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPPRINTGRADIENTSYNC
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+/// "shard(0) on tp"; the encoding without its dialect's spelling.
+static std::string describeLayout(Type type) {
+  auto layout =
+      dyn_cast_or_null<LayoutAttr>(cast<RankedTensorType>(type).getEncoding());
+  if (!layout)
+    return "invariant";
+  return llvm::join(llvm::map_range(layout.getEntries(),
+                                    [](const AxisEntry &entry) {
+                                      return entry.layout.str() + " on " +
+                                             entry.axis.str();
+                                    }),
+                    ", ");
+}
+
+/// "sum over tp", once for each axis.
+static std::string describeSums(const GradientSync &sync) {
+  SmallVector<std::string> axes;
+  for (AllReduceOp op : sync.ops)
+    if (std::string axis = op.getAxis().str(); !llvm::is_contained(axes, axis))
+      axes.push_back(axis);
+  return axes.empty() ? "none" : "sum over " + llvm::join(axes, ", ");
+}
+
+static void print(func::FuncOp function, raw_ostream &os) {
+  SmallVector<GradientSync> syncs = findGradientSyncs(function);
+  size_t width = 9;
+  for (const GradientSync &sync : syncs)
+    width = std::max(width, sync.parameter.size());
+  auto row = [&](StringRef parameter, StringRef layout, StringRef sum,
+                 StringRef why) {
+    os << parameter;
+    os.indent(width - parameter.size());
+    os << llvm::formatv("  {0,-18}  {1,-12}  {2}\n", layout, sum, why);
+  };
+  os << "gradients of `" << function.getName() << "`\n";
+  row("parameter", "layout", "sync", "why");
+  for (const GradientSync &sync : syncs)
+    row(sync.parameter, describeLayout(sync.argument.getType()),
+        describeSums(sync), sync.reason);
+}
+
+namespace {
+struct PrintGradientSync
+    : sp::impl::SPPrintGradientSyncBase<PrintGradientSync> {
+  void runOnOperation() override {
+    bool any = false;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
+          !findGradientSyncs(function).empty()) {
+        print(function, llvm::errs());
+        any = true;
+      }
+    if (!any) {
+      emitError(getOperation().getLoc())
+          << "sp-print-gradient-sync: no function has gradients; run "
+             "sp-differentiate first (C1)";
+      return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

@@ -1,0 +1,129 @@
+//===- SyncGradients.cpp - one sum over ranks for all gradients -----------===//
+//
+// Differentiation leaves an all_reduce wherever a replicated parameter was
+// read. Their sum is linear, so the summands of one gradient are added while
+// partial, and all partial gradients travel in one vector.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientSync.h"
+#include "LayoutUtils.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "sp/Dialect/Adjoint.h"
+#include "sp/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sp {
+#define GEN_PASS_DEF_SPSYNCGRADIENTS
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+struct SyncGradients : sp::impl::SPSyncGradientsBase<SyncGradients> {
+  void runOnOperation() override;
+
+private:
+  void synchronise(func::FuncOp function);
+};
+
+/// Those that one collective can sum: of equal axis and element type, whole but
+/// for that axis.
+using Bucket = SmallVector<AllReduceOp>;
+} // namespace
+
+/// all_reduce(a) + all_reduce(b) = all_reduce(a + b), in program order.
+static void mergeSums(func::FuncOp function, DenseSet<Operation *> &syncs) {
+  for (auto add : llvm::make_early_inc_range(
+           function.getBody().front().getOps<arith::AddFOp>())) {
+    auto lhs = add.getLhs().getDefiningOp<AllReduceOp>();
+    auto rhs = add.getRhs().getDefiningOp<AllReduceOp>();
+    if (!lhs || !rhs || lhs == rhs || !syncs.contains(lhs) ||
+        !syncs.contains(rhs) || !lhs->hasOneUse() || !rhs->hasOneUse() ||
+        lhs.getInput().getType() != rhs.getInput().getType())
+      continue;
+    OpBuilder builder(add);
+    Value partial = arith::AddFOp::create(builder, add.getLoc(), lhs.getInput(),
+                                          rhs.getInput());
+    auto sum =
+        AllReduceOp::create(builder, add.getLoc(), add.getType(), partial);
+    add.getResult().replaceAllUsesWith(sum.getResult());
+    syncs.insert(sum);
+    for (Operation *op :
+         {add.getOperation(), lhs.getOperation(), rhs.getOperation()}) {
+      syncs.erase(op);
+      op->erase();
+    }
+  }
+}
+
+/// Sums the bucket in one vector, behind everything that makes its partials.
+static void sumTogether(Bucket &bucket, Operation *terminator) {
+  ImplicitLocOpBuilder b(terminator->getLoc(), terminator);
+  SmallVector<Value> partials;
+  SmallVector<Type> types;
+  SetVector<Operation *> readers;
+  int64_t elements = 0;
+  for (AllReduceOp op : bucket) {
+    partials.push_back(op.getInput());
+    types.push_back(op.getType());
+    elements += tensorType(op.getInput()).getNumElements();
+    getForwardSlice(op.getResult(), &readers);
+  }
+  StringAttr axis = bucket.front().getAxis();
+  auto whole = RankedTensorType::get(
+      {elements}, tensorType(partials.front()).getElementType());
+  RankedTensorType partial = withAxisLayout(whole, axis, AxisLayout::partial());
+  Value packed = PackOp::create(b, partial, partials);
+  Value summed = AllReduceOp::create(b, whole, packed);
+  auto unpacked = UnpackOp::create(b, types, summed);
+  for (auto [op, value] : llvm::zip(bucket, unpacked.getResults()))
+    op.getResult().replaceAllUsesWith(value);
+  for (AllReduceOp op : bucket)
+    op->erase();
+  // What reads a gradient comes after the sum.
+  for (Operation *reader : topologicalSort(readers))
+    if (reader != terminator)
+      reader->moveBefore(terminator);
+}
+
+void SyncGradients::synchronise(func::FuncOp function) {
+  DenseSet<Operation *> syncs;
+  for (const GradientSync &sync : findGradientSyncs(function)) {
+    numSynced += !sync.ops.empty();
+    syncs.insert(sync.ops.begin(), sync.ops.end());
+  }
+  mergeSums(function, syncs);
+  llvm::MapVector<std::pair<StringAttr, Type>, Bucket> buckets;
+  for (auto op : function.getBody().front().getOps<AllReduceOp>())
+    if (syncs.contains(op) && !hasLayout(op.getType()))
+      buckets[{op.getAxis(), op.getType().getElementType()}].push_back(op);
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto &[key, bucket] : buckets) {
+    ++numBuckets;
+    if (bucket.size() > 1)
+      sumTogether(bucket, terminator);
+  }
+  annotateGradientSyncs(function);
+}
+
+void SyncGradients::runOnOperation() {
+  bool any = false;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (function.isDeclaration() || !function.getBody().hasOneBlock() ||
+        findGradientSyncs(function).empty())
+      continue;
+    any = true;
+    synchronise(function);
+  }
+  if (!any) {
+    emitError(getOperation().getLoc())
+        << "sp-sync-gradients: no function returns gradients; run "
+           "sp-differentiate first (C1)";
+    signalPassFailure();
+  }
+}
