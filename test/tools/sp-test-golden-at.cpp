@@ -7,17 +7,9 @@
 
 #include "CommandLine.h"
 #include "Difference.h"
+#include "GoldenFiles.h"
 
 #include "sp/IO/Block.h"
-
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <cmath>
 
 using namespace sp;
 using namespace sp::test;
@@ -33,47 +25,6 @@ static constexpr StringRef usage =
     "`logits`\n"
     "and `loss_rel` of this dtype in the `tolerances` of the manifest, a path\n"
     "relative to GOLDEN_DIR.\n";
-
-static std::string inFolder(StringRef folder, StringRef file) {
-  if (llvm::sys::path::is_absolute(file))
-    return file.str();
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, file);
-  return path.str().str();
-}
-
-static Expected<llvm::json::Value> readJSON(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return llvm::createStringError(
-        path + ": cannot open: " + buffer.getError().message());
-  Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
-  if (!value)
-    return llvm::createStringError(
-        path + " is not valid JSON: " + llvm::toString(value.takeError()));
-  if (!value->getAsObject())
-    return llvm::createStringError(path + " is not a JSON object");
-  return value;
-}
-
-/// The number at `keys`, one object inside the other.
-static Expected<double> readNumber(StringRef path,
-                                   llvm::ArrayRef<StringRef> keys) {
-  Expected<llvm::json::Value> value = readJSON(path);
-  if (!value)
-    return value.takeError();
-  const llvm::json::Object *object = value->getAsObject();
-  std::string where;
-  for (StringRef key : keys.drop_back()) {
-    object = object ? object->getObject(key) : nullptr;
-    where += (key + ".").str();
-  }
-  if (object)
-    if (std::optional<double> number = object->getNumber(keys.back()))
-      return *number;
-  return llvm::createStringError(path + " has no number `" + where +
-                                 keys.back() + "`");
-}
 
 /// The result's logits at [position, vocabulary entry], both as in the golden
 /// file: half of the entries from the start of the vocabulary, half from the
@@ -145,22 +96,6 @@ static Expected<double> measureLoss(const SafetensorsFile &result,
   if (!expected)
     return expected.takeError();
   return measureDifference(*actual, {*expected}, CompareMode::Relative);
-}
-
-/// Prints the line for one quantity; sets `good` to false if it does not pass.
-static Error check(StringRef name, Expected<double> measured,
-                   Expected<double> bound, bool &good) {
-  if (!measured) {
-    llvm::consumeError(bound.takeError());
-    return measured.takeError();
-  }
-  if (!bound)
-    return bound.takeError();
-  bool within = *measured <= *bound; // false for NaN
-  llvm::outs() << (within ? "ok   " : "FAIL ") << name << ": "
-               << llvm::format("%.3e, bound %.3e\n", *measured, *bound);
-  good &= within;
-  return Error::success();
 }
 
 int main(int argc, char **argv) {

@@ -36,6 +36,10 @@ static cl::list<std::string>
             cl::desc("results of the program: loss, logits, hidden (every "
                      "hidden state); default loss,logits"),
             cl::value_desc("NAME,..."));
+static cl::opt<bool>
+    training("training", cl::cat(category),
+             cl::desc("the program in training: with dropout, and with f32 "
+                      "parameters if --dtype is bf16"));
 static cl::opt<bool> debugInfo("locations", cl::cat(category),
                                cl::desc("print each op's model module"));
 static cl::opt<std::string> output("o", cl::cat(category),
@@ -48,8 +52,8 @@ static constexpr const char kOverview[] =
   sp-translate --import-hf configs/minimind3 --batch-size 2 --seq-len 340 -o model.mlir
 
 writes @forward: input_ids and labels [B,S] and the parameters, under their names in
-the checkpoint, to the loss and the logits [B,S,V]. It is the program in evaluation:
-dropout is left out. No weights are read. What to do with it:
+the checkpoint, to the loss and the logits [B,S,V]. It is the program in evaluation,
+without dropout, unless --training is given. No weights are read. What to do with it:
 
   sp-opt model.mlir --sp-parallelize="tp=2 sequence-parallel=true" -o parallel.mlir
 
@@ -91,6 +95,7 @@ int main(int argc, char **argv) {
   options.batchSize = batchSize;
   options.seqLen = seqLen;
   options.dtype = dtype;
+  options.training = training;
   if (outputs.getNumOccurrences()) {
     options.loss = options.logits = false;
     for (const std::string &name : outputs) {
