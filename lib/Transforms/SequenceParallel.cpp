@@ -130,8 +130,10 @@ public:
   Sharder(func::FuncOp function, StringAttr axis, MeshOp mesh)
       : function(function), axis(axis), meshAxes(mesh.getAxes()),
         size(mesh.getAxisSize(axis)),
-        isDifferentiated(!findGradientSyncs(function).empty()),
-        reductions(findReductions(function, axis)), tokens(reductions) {}
+        reductions(findReductions(function, axis)), tokens(reductions) {
+    for (const GradientSync &sync : findGradientSyncs(function))
+      gradients.insert(sync.gradient);
+  }
 
   CutCost label();
   LogicalResult checkDivisibility();
@@ -161,6 +163,7 @@ private:
 
   Value getShard(Value value, int64_t dim);
   Value getWhole(Value value);
+  bool mayLeaveAsShard(Value value, Operation *user) const;
   void rewriteUses(Value value);
   void sumOverRanks(Value value);
 
@@ -168,7 +171,8 @@ private:
   StringAttr axis;
   SmallVector<StringAttr> meshAxes;
   int64_t size;
-  bool isDifferentiated;
+  /// None if the program is not differentiated.
+  DenseSet<Value> gradients;
   SmallVector<AllReduceOp> reductions;
   TokenDims tokens;
   MinCut cut;
@@ -223,12 +227,20 @@ int64_t Sharder::weigh(Value value) const {
 /// What an op costs by itself.
 void Sharder::addCosts(Operation *op) {
   MinCut::Node node = nodes.lookup(op);
+  bool onlySums = true;
   for (Value result : op->getResults()) {
-    if (tokens.get(result) >= 0)
+    if (tokens.get(result) >= 0) {
       cut.addCostIfSink(node, {weigh(result), 0});
-    else // On a shard, a partial sum.
+      onlySums = false;
+    } else { // On a shard, a partial sum.
       cut.addCostIfSource(node, {0, 2 * weigh(result)});
+    }
   }
+  // What every rank repeats is reading all tokens.
+  if (onlySums)
+    for (Value operand : op->getOperands())
+      if (tokens.get(operand) >= 0)
+        cut.addCostIfSink(node, {weigh(operand), 0});
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     // reduce_scatter moves half of what all_reduce does.
     cut.addCostIfSink(node, {0, 2 * weigh(reduce.getResult())});
@@ -237,7 +249,7 @@ void Sharder::addCosts(Operation *op) {
   }
   // On a shard, each replicated operand's gradient needs one sum; it is there
   // already if the program is differentiated.
-  if (isDifferentiated)
+  if (!gradients.empty())
     return;
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0)
@@ -266,8 +278,8 @@ void Sharder::addValueCosts(Value value) {
   MinCut::Node gathered = cut.addNode();
   cut.addEdge(node, gathered, gather);
   for (Operation *user : value.getUsers()) {
-    if (isa<func::ReturnOp>(user))
-      continue; // A result may leave as a shard.
+    if (mayLeaveAsShard(value, user))
+      continue;
     cut.addEdge(gathered, isLabelled(user) ? nodes.lookup(user) : cut.getSink(),
                 CutCost::infinity());
   }
@@ -352,12 +364,17 @@ Value Sharder::getWhole(Value value) {
   return whole = AllGatherOp::create(builder, value.getLoc(), type, value);
 }
 
+/// A result may leave as a shard; a gradient leaves as its parameter is.
+bool Sharder::mayLeaveAsShard(Value value, Operation *user) const {
+  return isa<func::ReturnOp>(user) && !gradients.contains(value);
+}
+
 /// Hands a value that has become sharded to users that are not.
 void Sharder::rewriteUses(Value value) {
   SmallVector<OpOperand *> entries, others;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isSharded(user) || isa<func::ReturnOp>(user))
+    if (isSharded(user) || mayLeaveAsShard(value, user))
       continue;
     (isRegionEntry(user) ? entries : others).push_back(&use);
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientSync.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "sp/Dialect/SPOps.h"
@@ -172,6 +173,37 @@ static LogicalResult verifyPhase(FunctionOpInterface function) {
   return success();
 }
 
+/// C7: what a result is the gradient or the new value of.
+static LogicalResult verifyUpdates(FunctionOpInterface function) {
+  // By attribute and name, the arguments.
+  llvm::DenseMap<std::pair<StringRef, StringRef>, Type> arguments;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    for (StringRef attribute : {kParamAttr, kStateAttr})
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, attribute))
+        arguments[{attribute, name.getValue()}] = type;
+  auto check = [&](unsigned i, Type type, StringRef what, StringRef attribute,
+                   StringRef name) -> LogicalResult {
+    auto argument = arguments.find({attribute, name});
+    if (argument == arguments.end() || argument->second == type)
+      return success();
+    return emitOpError(function)
+           << "result #" << i << " is " << type << ", but is the " << what
+           << " of `" << name << "`, which is " << argument->second << " (C7)";
+  };
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    for (StringRef attribute : {kParamAttr, kStateAttr})
+      if (auto name = function.getResultAttrOfType<StringAttr>(i, attribute))
+        if (failed(check(i, type, "new value", attribute, name)))
+          return failure();
+    auto name = function.getResultAttrOfType<StringAttr>(i, kResultAttr);
+    if (name && name.getValue().starts_with(kGradientPrefix) &&
+        failed(check(i, type, "gradient", kParamAttr,
+                     name.getValue().drop_front(kGradientPrefix.size()))))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
     if (failed(verifyType(function, type)) ||
@@ -181,7 +213,7 @@ LogicalResult LayoutVerifier::verifySignature(FunctionOpInterface function) {
     if (failed(verifyType(function, type)) ||
         failed(verifyBoundary(function, "result", i, type)))
       return failure();
-  return success();
+  return verifyUpdates(function);
 }
 
 LogicalResult LayoutVerifier::verifyRule(Operation *op) {

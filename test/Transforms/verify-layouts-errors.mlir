@@ -1938,3 +1938,23 @@ func.func @f(%x: tensor<8xf32>) attributes {sp.collectives = []} {
 sp.mesh @mesh <tp = 2>
 // expected-error @below {{whose dimension 0 (?) is not divisible by `tp` = 2 (C2)}}
 func.func private @f(tensor<?xf32, #sp.layout<tp = shard(0)>>)
+
+// -----
+
+sp.mesh @mesh <tp = 2>
+// expected-error @below {{result #0 is 'tensor<4xf32, #sp.layout<tp = shard(0)>>', but is the gradient of `w`, which is 'tensor<4xf32>' (C7)}}
+func.func @gradient_in_another_layout(%w: tensor<4xf32> {sp.param = "w"})
+    -> (tensor<4xf32, #sp.layout<tp = shard(0)>> {sp.result = "grad.w"}) {
+  %s = sp.slice %w : tensor<4xf32> -> tensor<4xf32, #sp.layout<tp = shard(0)>>
+  return %s : tensor<4xf32, #sp.layout<tp = shard(0)>>
+}
+
+// -----
+
+sp.mesh @mesh <tp = 2>
+// expected-error @below {{result #0 is 'tensor<4xf32>', but is the new value of `m`, which is 'tensor<4xf32, #sp.layout<tp = shard(0)>>' (C7)}}
+func.func @state_in_another_layout(%m: tensor<4xf32, #sp.layout<tp = shard(0)>> {sp.state = "m"})
+    -> (tensor<4xf32> {sp.state = "m"}) {
+  %s = sp.all_gather %m : tensor<4xf32, #sp.layout<tp = shard(0)>> -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}

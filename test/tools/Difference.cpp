@@ -25,8 +25,24 @@ static double maxOrNaN(double a, double b) {
   return std::isnan(b) || b > a ? b : a;
 }
 
+/// Of the tensors as vectors: Direction and Norm.
+static double measureVectors(ArrayRef<double> a, ArrayRef<double> b,
+                             CompareMode mode) {
+  double aa = 0, bb = 0, ab = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    aa += x * x;
+    bb += y * y;
+    ab += x * y;
+  }
+  if (mode == CompareMode::Norm)
+    return std::fabs(quotient(std::sqrt(aa), std::sqrt(bb)) - 1);
+  return aa == 0 && bb == 0 ? 0 : 1 - ab / std::sqrt(aa * bb);
+}
+
 double test::measureDifference(ArrayRef<double> a, ArrayRef<double> b,
                                CompareMode mode) {
+  if (mode == CompareMode::Direction || mode == CompareMode::Norm)
+    return measureVectors(a, b, mode);
   double worst = 0, scale = 0;
   for (auto [x, y] : llvm::zip_equal(a, b)) {
     double difference = std::fabs(x - y);

@@ -12,6 +12,10 @@ enum class CompareMode {
   Scaled,
   /// max of |a-b| / |b| over the elements.
   Relative,
+  /// 1 - the cosine of the angle between the tensors, as vectors.
+  Direction,
+  /// | |a| / |b| - 1 |, with the Euclidean norms.
+  Norm,
   /// The number of bytes that differ; needs equal types.
   Bitwise,
 };
@@ -21,7 +25,7 @@ enum class CompareMode {
 llvm::Expected<double> measureDifference(const Tensor &a, const Tensor &b,
                                          CompareMode mode);
 
-/// The same for Scaled and Relative, on values. Returns NaN if there is one.
+/// The same for all but Bitwise, on values. Returns NaN if there is one.
 double measureDifference(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b,
                          CompareMode mode);
 

@@ -23,8 +23,10 @@ static constexpr StringRef usage =
     "beyond the tolerance, missing in either file, of another shape or NaN, "
     "or\n"
     "if there was nothing to compare.\n"
-    "  --mode=scaled|rel|bitwise  max|a-b|/max|b| per tensor (the default),\n"
-    "                             max(|a-b|/|b|), or equal type and bytes\n"
+    "  --mode=scaled|rel|direction|norm|bitwise\n"
+    "                             max|a-b|/max|b| per tensor (the default),\n"
+    "                             max(|a-b|/|b|), 1 - cosine of the angle,\n"
+    "                             ||a|/|b| - 1|, or equal type and bytes\n"
     "  --tolerance=X              the largest difference that passes; needed\n"
     "                             unless the mode is bitwise\n"
     "  --rename=a=b,...           tensor a of A goes by the name b\n"
@@ -46,10 +48,12 @@ static Options parseOptions(const CommandLine &commandLine) {
                   commandLine.get("mode", "scaled"))
                   .Case("scaled", CompareMode::Scaled)
                   .Case("rel", CompareMode::Relative)
+                  .Case("direction", CompareMode::Direction)
+                  .Case("norm", CompareMode::Norm)
                   .Case("bitwise", CompareMode::Bitwise)
                   .Default(std::nullopt);
   if (!mode)
-    commandLine.fail("--mode must be scaled, rel or bitwise");
+    commandLine.fail("--mode must be scaled, rel, direction, norm or bitwise");
   options.mode = *mode;
 
   if (*mode == CompareMode::Bitwise) {

@@ -20,6 +20,9 @@ def SPVerifyLayouts : Pass<"sp-verify-layouts", "::mlir::ModuleOp"> {
     - (C6) the ops of localised programs, a dropout's `layout` and `sp.layout`
       attributes stand only in localised functions (they would give each rank its
       own value under an invariant type), and layouts only in others.
+    - (C7) a gradient (`grad.NAME`) has the type of its parameter, and so has the new
+      value of a parameter or state: a gradient that is still a summand on each rank
+      does not leave.
   }];
 }
 
