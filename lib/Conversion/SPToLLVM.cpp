@@ -647,6 +647,13 @@ LogicalResult FunctionLowering::verify() {
   for (Operation &op : source.getBody().front()) {
     if (failed(verifyTypes(&op, op.getResultTypes())))
       return failure();
+    // Of an op with a mask, which asks for its part's place.
+    if (auto layout = op.getAttrOfType<LayoutAttr>("layout"))
+      for (const AxisEntry &entry : layout.getEntries())
+        if (!mesh || mesh.getAxisIndex(entry.axis) < 0)
+          return op.emitOpError("has a layout along `")
+                 << entry.axis.getValue()
+                 << "`, which is not an axis of the module's mesh (C2)";
     StringRef axis;
     std::optional<uint64_t> dim;
     if (auto collective = dyn_cast<CollectiveOp>(op)) {

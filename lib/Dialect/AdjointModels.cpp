@@ -478,7 +478,7 @@ void sp::registerAdjointModels(DialectRegistry &registry) {
     attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
            SubOp, linalg::MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp,
            NegFOp, ReciprocalOp, SqrtOp, RsqrtOp, SquareOp, TanhOp, ErfOp,
-           PowFOp, SelectOp, ElementwiseOp>(context);
+           PowFOp, ElementwiseOp>(context);
     attach<StepModel, CeilOp, FloorOp, RoundOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

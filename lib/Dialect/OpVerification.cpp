@@ -100,3 +100,10 @@ LogicalResult sp::verifyProbability(Operation *op, StringRef name,
                                << constraint << ")";
   return success();
 }
+
+LogicalResult sp::verifyLayoutOf(Operation *op, LayoutAttr layout, Value value,
+                                 StringRef constraint) {
+  return layout.verifyEncoding(
+      shapeOf(value), tensorType(value).getElementType(),
+      [&] { return op->emitOpError("(") << constraint << ") "; });
+}

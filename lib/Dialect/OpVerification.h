@@ -42,6 +42,11 @@ mlir::LogicalResult verifyProbability(mlir::Operation *op, mlir::StringRef name,
                                       const llvm::APFloat &value,
                                       mlir::StringRef constraint);
 
+/// `layout` is one that `value` could have had.
+mlir::LogicalResult verifyLayoutOf(mlir::Operation *op, LayoutAttr layout,
+                                   mlir::Value value,
+                                   mlir::StringRef constraint);
+
 mlir::SmallVector<mlir::Value> operandsAndResults(mlir::Operation *op);
 
 /// True if `operands` are exactly the numbers in `wanted`.
@@ -78,6 +83,9 @@ mlir::LogicalResult sp::verifyAttention(OpTy op, mlir::Value result) {
     return op.emitOpError("needs both of `dropout` and `op_id`, or none (C4)");
   if (op.getDropout() &&
       failed(verifyProbability(op, "dropout", *op.getDropout(), "C4")))
+    return mlir::failure();
+  if (op.getLayout() &&
+      failed(verifyLayoutOf(op, *op.getLayout(), result, "C4")))
     return mlir::failure();
   return verifySameElementType(op, operandsAndResults(op), "C2");
 }

@@ -212,6 +212,8 @@ LogicalResult DropoutOp::verify() {
   if (tensorType(getInput()).getRank() > 4)
     return emitOpError("input has rank ")
            << tensorType(getInput()).getRank() << ", must be at most 4 (C3)";
+  if (getLayout())
+    return verifyLayoutOf(*this, *getLayout(), getInput(), "C4");
   return success();
 }
 LayoutRule DropoutOp::getLayoutRule() { return LayoutRule::elementwise(*this); }

@@ -67,6 +67,25 @@ func.func @axis(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// C2
+sp.mesh @mesh <tp = 2>
+func.func @dropout_axis(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'sp.dropout' op has a layout along `dp`, which is not an axis of the module's mesh (C2)}}
+  %y = sp.dropout %x p 0.5 op_id 1 layout <dp = shard(0)> {sp.offsets = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// C2: no mesh at all
+func.func @dropout_mesh(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'sp.dropout' op has a layout along `tp`, which is not an axis of the module's mesh (C2)}}
+  %y = sp.dropout %x p 0.5 op_id 1 layout <tp = shard(0)> {sp.offsets = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
 func.func @resource() -> tensor<2xf32> {
   // expected-error@+1 {{'arith.constant' op is not a dense tensor (C2)}}
   %c = arith.constant dense_resource<weights> : tensor<2xf32>

@@ -117,6 +117,15 @@ func.func @f(%x: tensor<3x8xf32>) {
 
 // -----
 
+// dropout C4: the rank's place along the dimension would never be asked for
+func.func @f(%x: tensor<3x8xf32>) {
+  // expected-error @below {{(C4) layout shards dimension 2 along `tp`, but the tensor has rank 2}}
+  %0 = sp.dropout %x p 0.5 op_id 1 layout <tp = shard(2)> : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
 // dropout C3
 func.func @f(%x: tensor<1x1x1x3x8xf32>) {
   // expected-error @below {{input has rank 5, must be at most 4 (C3)}}

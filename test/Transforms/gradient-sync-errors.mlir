@@ -1,17 +1,5 @@
-// What would make a gradient wrong does not verify.
+// What would make a gradient wrong does not verify. (A second sum: layout-changes-errors.mlir.)
 // RUN: sp-opt %s --split-input-file --sp-verify-layouts --verify-diagnostics=only-expected
-
-// Summed twice: the sum is whole already.
-sp.mesh @mesh <tp = 2>
-func.func @second_sum(%x: tensor<8x4xf32, #sp.layout<tp = shard(0)>> {sp.input = "x"}) -> tensor<4xf32> {
-  %p = sp.sum_leading %x count 1 : (tensor<8x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<4xf32, #sp.layout<tp = partial>>
-  %a = sp.all_reduce %p : tensor<4xf32, #sp.layout<tp = partial>> -> tensor<4xf32>
-  // expected-error @below {{changes the layout along 0 axes, must change exactly one (C1)}}
-  %b = sp.all_reduce %a : tensor<4xf32> -> tensor<4xf32>
-  return %b : tensor<4xf32>
-}
-
-// -----
 
 // The parameter is updated with a summand.
 sp.mesh @mesh <tp = 2>

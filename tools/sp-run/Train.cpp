@@ -4,12 +4,14 @@
 #include "Report.h"
 #include "Run.h"
 #include "TrainingBatches.h"
+#include "sp/IO/AtomicFile.h"
 #include "sp/Training/LearningRate.h"
 #include "sp/Training/Progress.h"
 #include "sp/Transforms/Pipelines.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -256,13 +258,21 @@ Error Trainer::run(int64_t begin) {
   return Error::success();
 }
 
-static Error createCheckpointDir() {
+/// With the model's configuration, so that the folder is a model's.
+static Error createCheckpointDir(const ModelOptions &model) {
   if (checkpointDir.empty())
     return Error::success();
   if (std::error_code error = sys::fs::create_directories(checkpointDir))
     return createStringError("cannot create " + checkpointDir + ": " +
                              error.message());
-  return Error::success();
+  SmallString<128> config(model.folder);
+  if (sys::fs::is_directory(config))
+    sys::path::append(config, "config.json");
+  auto text = MemoryBuffer::getFile(config);
+  if (!text)
+    return createStringError(config + ": " + text.getError().message());
+  return writeFileAtomically(inCheckpointDir("config.json"),
+                             (*text)->getBuffer());
 }
 
 Error sp::runTrain() {
@@ -284,7 +294,7 @@ Error sp::runTrain() {
   auto batches = TrainingBatches::create(*model, options->run.seed);
   if (!batches)
     return batches.takeError();
-  if (Error error = createCheckpointDir())
+  if (Error error = createCheckpointDir(*model))
     return error;
 
   ProgramOptions program;

@@ -366,7 +366,8 @@ def SP_AttentionOp : SP_DifferentiableOp<"attention", ["isLinearIn"]> {
     - (C1) the shapes are as above, and kv_heads divides heads.
     - (C2) all element types are equal.
     - (C3) heads may be sharded, for q, k and v alike; S and D must not.
-    - (C4) 0 <= `dropout` < 1, and with it there is an `op_id`.
+    - (C4) 0 <= `dropout` < 1, and with it there is an `op_id`; `layout` shards
+      dimensions that the result has.
   }];
   let arguments = (ins SP_FloatTensor:$query, SP_FloatTensor:$key, SP_FloatTensor:$value,
                        F64Attr:$scale, UnitAttr:$causal,
@@ -408,6 +409,7 @@ def SP_DropoutOp : SP_DifferentiableOp<"dropout", ["isLinearIn"]> {
     - (C1) input and result have the same shape and element type.
     - (C2) 0 <= `p` < 1.
     - (C3) the rank is at most 4.
+    - (C4) `layout` shards dimensions that the tensor has.
   }];
   let arguments = (ins SP_FloatTensor:$input, F64Attr:$p, I64Attr:$op_id,
                        OptionalAttr<SP_LayoutAttr>:$layout);

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "sp/Dialect/SPDialect.h"
 
 namespace sp {
 

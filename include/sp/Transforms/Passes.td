@@ -44,6 +44,7 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
       divide is named.
     - (C3) `tp` is at least 1.
   }];
+  let dependentDialects = ["::sp::SPDialect"];
   let options = [
     Option<"size", "tp", "int64_t", "1", "number of tensor-parallel ranks">,
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
@@ -80,6 +81,7 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     - (C2) the sequence length is divisible by the axis's size.
     - (C3) with `require-all`, every `all_reduce` but those of gradients is split.
   }];
+  let dependentDialects = ["::sp::SPDialect"];
   let options = [
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
     Option<"requireAll", "require-all", "bool", "false",
@@ -233,6 +235,7 @@ def SPLocalize : Pass<"sp-localize", "::mlir::ModuleOp"> {
     Constraints:
     - (C1) the module obeys `sp-verify-layouts`.
   }];
+  let dependentDialects = ["::sp::SPDialect"];
 }
 
 def SPVerifyCollectives : Pass<"sp-verify-collectives", "::mlir::ModuleOp"> {
