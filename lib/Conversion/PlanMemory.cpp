@@ -185,6 +185,7 @@ Value Planner::findInPlaceInput(OpResult result) {
   auto dense =
       AffineMapAttr::get(AffineMap::get(2, 0, row * kernel.getCols() + column));
 
+  Value found;
   int64_t number = result.getResultNumber();
   for (auto [map, target] :
        llvm::zip(kernel.getOutputMaps(), kernel.getOutputResults()))
@@ -196,13 +197,16 @@ Value Planner::findInPlaceInput(OpResult result) {
     auto reads = llvm::count_if(kernel.getInputs(), [&](Value other) {
       return getRoot(other) == root;
     });
-    bool isTheirs = live.contains(root) || updates.lookup(result) == root;
-    if (map == dense && reads == 1 && isTheirs &&
-        lastUse.lookup(root) == kernel &&
-        getByteSize(input.getType()) == getByteSize(result.getType()))
+    if (map != dense || reads != 1 || lastUse.lookup(root) != kernel ||
+        getByteSize(input.getType()) != getByteSize(result.getType()))
+      continue;
+    // Where it belongs in the end comes before any other place.
+    if (updates.lookup(result) == root)
       return root;
+    if (!found && live.contains(root))
+      found = root;
   }
-  return {};
+  return found;
 }
 
 int64_t Planner::place(OpResult result) {

@@ -113,3 +113,21 @@ func.func @slice(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sp.local_slice %x over "tp" dim 0 : tensor<8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// C3: the second argument would be read after it is overwritten
+// expected-error@+1 {{result #0 is the new value of argument #0, but is argument #1 itself; an argument must not become another (C3)}}
+func.func @exchange(%a: tensor<4xf32> {sp.param = "a"}, %b: tensor<4xf32> {sp.param = "b"})
+    -> (tensor<4xf32> {sp.param = "a"}, tensor<4xf32> {sp.param = "b"}) {
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// C3: another type
+// expected-error@+1 {{result #0 is 'tensor<5xf32>', but is the new value of argument #0, a 'tensor<4xf32>' (C3)}}
+func.func @new_value_of_another_type(%a: tensor<4xf32> {sp.param = "a"}, %b: tensor<5xf32> {sp.input = "b"})
+    -> (tensor<5xf32> {sp.param = "a"}) {
+  return %b : tensor<5xf32>
+}
