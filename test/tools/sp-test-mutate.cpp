@@ -2,7 +2,8 @@
 //
 // Changes one layout change of a program at a time, infers all types that
 // follow again (otherwise every mutant would break trivially), and asks the
-// verifiers. A mutant that verifies is run: it must compute the same.
+// verifiers. A mutant that verifies is run: it must compute the same. The tool
+// has no table of what is legal: it tries everything that the compiler accepts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -22,6 +24,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Regex.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "sp/Dialect/SPOps.h"
@@ -33,70 +36,36 @@ using llvm::StringRef;
 
 static constexpr StringRef usage =
     "usage: sp-test-mutate PROGRAM.mlir --batch=BATCH.safetensors\n"
+    "                      [--uses=all] [--rules=none]\n"
     "Deletes, doubles, retypes and exchanges every layout change of a program\n"
     "(before sp-localize), or every collective (after), one at a time, and\n"
     "infers all types that follow again. Each mutant must be rejected by a "
     "rule\n"
-    "or compute the same results within 1e-9. Exits with 1 if one does not.\n";
+    "or compute the same results within 1e-9. Exits with 1 if one does not.\n"
+    "  --uses=all    put a layout change before every use of every value\n"
+    "  --rules=none  run the mutants of a localised program without asking "
+    "the\n"
+    "                verifiers: what would go wrong\n";
 
 //===----------------------------------------------------------------------===//
-// The table of layout changes
+// Layout changes that could stand somewhere
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct Row {
-  StringRef op;
-  LayoutKind from, to;
-};
-} // namespace
-
-static constexpr LayoutKind I = LayoutKind::Invariant,
-                            R = LayoutKind::Replicate, S = LayoutKind::Shard,
-                            P = LayoutKind::Partial;
-static const Row table[] = {
-    {"sp.copy", I, R},       {"sp.slice", I, S},
-    {"sp.slice", R, S},      {"sp.zero_pad", S, P},
-    {"sp.all_reduce", P, I}, {"sp.reduce_scatter", P, S},
-    {"sp.all_gather", S, R}, {"sp.all_gather", S, I},
-};
 
 static bool isLayoutChange(Operation *op) {
   return isa<CopyOp, SliceOp, ZeroPadOp, AllReduceOp, ReduceScatterOp,
              AllGatherOp>(op);
 }
 
-static bool isLegal(StringRef op, AxisLayout from, AxisLayout to) {
-  return llvm::any_of(table, [&](const Row &row) {
-    return row.op == op && row.from == from.kind && row.to == to.kind;
-  });
-}
+static constexpr StringRef layoutChanges[] = {
+    "sp.copy",       "sp.slice",          "sp.zero_pad",
+    "sp.all_reduce", "sp.reduce_scatter", "sp.all_gather"};
 
 namespace {
-/// A layout change that could stand somewhere.
 struct Change {
   StringRef op;
   AxisLayout to;
 };
 } // namespace
-
-/// Every change of `type`, as it is along the axis.
-static SmallVector<Change> listChanges(RankedTensorType type, StringAttr axis,
-                                       int64_t size) {
-  SmallVector<Change> changes;
-  AxisLayout from = getAxisLayout(type, axis);
-  for (const Row &row : table) {
-    if (row.from != from.kind)
-      continue;
-    if (row.to != S) {
-      changes.push_back({row.op, AxisLayout{row.to, -1}});
-      continue;
-    }
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.getDimSize(dim) % size == 0)
-        changes.push_back({row.op, AxisLayout::shard(dim)});
-  }
-  return changes;
-}
 
 static Operation *createChange(OpBuilder &builder, Location loc, Value value,
                                const Change &change, StringAttr axis) {
@@ -106,30 +75,127 @@ static Operation *createChange(OpBuilder &builder, Location loc, Value value,
   return builder.create(state);
 }
 
+/// True if the op's own verifier accepts it.
+static bool verifies(Operation *op) {
+  ScopedDiagnosticHandler quiet(op->getContext(),
+                                [](Diagnostic &) { return success(); });
+  return succeeded(mlir::verify(op, /*verifyRecursively=*/false));
+}
+
+/// Every layout change of `value` that the ops' verifiers accept.
+static SmallVector<Change> listChanges(Value value, StringAttr axis) {
+  SmallVector<Change> changes;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return changes;
+  SmallVector<AxisLayout> layouts = {
+      AxisLayout::invariant(), AxisLayout::replicate(), AxisLayout::partial()};
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    layouts.push_back(AxisLayout::shard(dim));
+  OpBuilder detached(value.getContext());
+  for (StringRef name : layoutChanges)
+    for (AxisLayout to : layouts) {
+      Change change{name, to};
+      Operation *op =
+          createChange(detached, value.getLoc(), value, change, axis);
+      if (verifies(op))
+        changes.push_back(change);
+      op->destroy();
+    }
+  return changes;
+}
+
+//===----------------------------------------------------------------------===//
+// Names in the report
+//===----------------------------------------------------------------------===//
+
+/// Sums of gradients, and what packs and unpacks them.
+static bool isGradientSync(Operation *op) {
+  return op->hasAttr("sp.sync_of") || isa<PackOp, UnpackOp>(op);
+}
+
+static std::string nameOp(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  if (auto collective = dyn_cast<CollectiveOp>(op))
+    name += " " + stringifyCollectiveKind(collective.getKind()).str();
+  if (isGradientSync(op))
+    name += " (gradient sync)";
+  return name;
+}
+
+/// A diagnostic without what differs between two that the same rule gives. No
+/// replacement matches its own pattern.
+static std::string nameRule(StringRef diagnostic) {
+  std::string rule = diagnostic.str();
+  std::pair<llvm::Regex, StringRef> details[] = {
+      {llvm::Regex("tensor<[^>]*(<[^>]*>)?>"), "T"},
+      {llvm::Regex("`grad[^`]*`|`model[^`]*`|`exp_avg[^`]*`"), "`NAME`"},
+      {llvm::Regex("#[0-9]+"), "#"},
+      {llvm::Regex("shard\\([0-9]+\\)"), "shard"},
+      {llvm::Regex(" dimension [0-9]+ "), " dimension "},
+      {llvm::Regex("was `.*`, now is `.*`"), "was A, now is B"}};
+  for (auto &[pattern, name] : details)
+    while (pattern.match(rule))
+      rule = pattern.sub(name, rule);
+  return rule;
+}
+
 //===----------------------------------------------------------------------===//
 // Mutants
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-enum class Outcome { Rejected, Equal, Undetected };
+enum class Outcome { Rejected, Failed, Equal, Undetected };
 
 /// How one kind of mutant fared.
 struct Score {
-  int64_t total = 0, rejected = 0, equal = 0, undetected = 0;
+  std::array<int64_t, 4> count = {};
 
-  void add(Outcome outcome) {
-    ++total;
-    ++(outcome == Outcome::Rejected ? rejected
-       : outcome == Outcome::Equal  ? equal
-                                    : undetected);
+  int64_t &operator[](Outcome outcome) {
+    return count[static_cast<size_t>(outcome)];
   }
+  int64_t total() const { return llvm::sum_of(count, int64_t(0)); }
+  Score &operator+=(const Score &other) {
+    for (auto [mine, theirs] : llvm::zip(count, other.count))
+      mine += theirs;
+    return *this;
+  }
+};
+
+/// `makeRandomSource` has ones for vectors, of which every part is alike: here
+/// they are matrices of one row.
+class NormalSource final : public ParameterSource {
+public:
+  llvm::Error read(StringRef name, ArrayRef<int64_t> globalShape,
+                   ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
+                   DType target, void *dst) const override {
+    auto prepend = [](int64_t first, ArrayRef<int64_t> rest) {
+      SmallVector<int64_t> all = {first};
+      all.append(rest.begin(), rest.end());
+      return all;
+    };
+    return source->read(name, prepend(1, globalShape), prepend(0, offsets),
+                        prepend(1, sizes), target, dst);
+  }
+  llvm::Error checkNoExtra(ArrayRef<StringRef>,
+                           llvm::function_ref<bool(StringRef)>) const override {
+    return llvm::Error::success();
+  }
+
+private:
+  std::unique_ptr<ParameterSource> source = makeRandomSource(1);
+};
+
+struct Options {
+  std::string batch;
+  bool allUses, hasRules;
 };
 
 class Mutator {
 public:
-  Mutator(ModuleOp program, std::string batch)
-      : program(program), batch(std::move(batch)) {}
+  Mutator(ModuleOp program, Options options)
+      : program(program), options(std::move(options)) {}
 
   /// False if the program itself does not run.
   bool prepare();
@@ -139,43 +205,72 @@ public:
   bool print();
 
 private:
-  /// What a mutation does to its op in a copy of the program; false if it is
-  /// not possible there, and so no mutant.
-  using Mutation = llvm::function_ref<bool(Operation *)>;
+  using Results = std::vector<std::vector<double>>;
+  /// What a mutation does in a copy of the program, given where the program's
+  /// ops are there; false if it is not possible, and so no mutant.
+  using Mutation = llvm::function_ref<bool(IRMapping &)>;
 
   func::FuncOp getFunction(ModuleOp module) {
     return *module.getOps<func::FuncOp>().begin();
   }
+  Block &getBlock() { return getFunction(program).getBody().front(); }
   /// The layout changes, or the ops that they are after localisation.
-  SmallVector<Operation *> listOps(ModuleOp module);
-  /// Mutates the op of this number.
-  void attempt(unsigned number, StringRef what, Mutation mutation);
-  /// Infers the types again; why it is impossible, or empty.
-  std::string infer(ModuleOp module);
-  std::string verify(ModuleOp module);
-  llvm::Expected<std::vector<std::vector<double>>> run(ModuleOp module);
+  SmallVector<Operation *> listOps();
+  void attempt(Operation *op, const Twine &what, const Twine &detail,
+               Mutation mutation);
+  void insertBefore(OpOperand &use, StringRef what);
+  /// Infers the types again; fails, with a diagnostic, if a rule forbids it.
+  LogicalResult infer(ModuleOp module);
+  LogicalResult verify(ModuleOp module);
+  llvm::Error loadInputs(Session &session);
+  /// Empty results: the ranks disagree about an invariant one.
+  llvm::Expected<Results> run(ModuleOp module);
   Outcome judge(ModuleOp module, std::string &why);
 
   ModuleOp program;
-  std::string batch;
+  Options options;
   StringAttr axis;
-  int64_t size = 0;
-  std::vector<std::vector<double>> expected;
+  bool isLocalised = false;
+  Results expected;
   std::map<std::string, Score> scores;
+  Score syncs;
+  std::map<std::string, int64_t> rules;
 };
 
 } // namespace
 
-SmallVector<Operation *> Mutator::listOps(ModuleOp module) {
+SmallVector<Operation *> Mutator::listOps() {
   SmallVector<Operation *> ops;
-  for (Operation &op : getFunction(module).getBody().front())
+  for (Operation &op : getBlock())
     if (isLayoutChange(&op) ||
         isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op))
       ops.push_back(&op);
   return ops;
 }
 
-llvm::Expected<std::vector<std::vector<double>>> Mutator::run(ModuleOp module) {
+llvm::Error Mutator::loadInputs(Session &session) {
+  auto file = SafetensorsFile::open(options.batch);
+  if (!file)
+    return file.takeError();
+  // What the batch does not have: the optimizer's inputs.
+  double learningRate = 1e-3;
+  int64_t step = 1;
+  bool trains =
+      session.setInput("learning_rate", &learningRate, sizeof(learningRate)) &&
+      session.setInput("step", &step, sizeof(step));
+  if (!trains)
+    return session.loadInputs(**file);
+  for (StringRef name : {"input_ids", "labels"}) {
+    auto tensor = (*file)->get(name);
+    if (!tensor)
+      return tensor.takeError();
+    session.setInput(name, tensor->data,
+                     tensor->numElements() * byteSize(tensor->dtype()));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Mutator::Results> Mutator::run(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   auto compiled = compileProgram(*copy, {});
   if (!compiled)
@@ -183,37 +278,21 @@ llvm::Expected<std::vector<std::vector<double>>> Mutator::run(ModuleOp module) {
   auto session = Session::create(**compiled);
   if (!session)
     return session.takeError();
-  auto file = SafetensorsFile::open(batch);
-  if (!file)
-    return file.takeError();
-  // What the batch does not have: the optimizer's inputs.
-  double learningRate = 1e-3;
-  int64_t step = 1;
-  bool trains = (*session)->setInput("learning_rate", &learningRate,
-                                     sizeof(learningRate)) &&
-                (*session)->setInput("step", &step, sizeof(step));
-  if (trains) {
-    for (StringRef name : {"input_ids", "labels"}) {
-      auto tensor = (*file)->get(name);
-      if (!tensor)
-        return tensor.takeError();
-      (*session)->setInput(name, tensor->data,
-                           tensor->numElements() * byteSize(tensor->dtype()));
-    }
-  } else if (llvm::Error error = (*session)->loadInputs(**file)) {
+  if (llvm::Error error = loadInputs(**session))
     return std::move(error);
-  }
-  if (llvm::Error error = (*session)->loadParameters(*makeRandomSource(1)))
+  if (llvm::Error error = (*session)->loadParameters(NormalSource()))
     return std::move(error);
-  RunOptions options;
-  options.timeoutSeconds = 20;
-  auto report = (*session)->run(options);
+  RunOptions runOptions;
+  runOptions.timeoutSeconds = 20;
+  auto report = (*session)->run(runOptions);
   if (!report)
     return report.takeError();
   auto results = (*session)->gatherResults();
-  if (!results)
-    return results.takeError();
-  std::vector<std::vector<double>> all;
+  if (!results) {
+    llvm::consumeError(results.takeError());
+    return Results();
+  }
+  Results all;
   for (const TensorData &result : *results) {
     std::vector<double> values(llvm::product_of(result.spec.shape));
     convertElements(result.spec.dtype, result.data, DType::F64, values.data(),
@@ -230,76 +309,92 @@ bool Mutator::prepare() {
     return false;
   }
   axis = mesh.getAxes().front();
-  size = mesh.getAxisSize(axis);
+  isLocalised = getFunction(program)->hasAttr(kCollectivesAttr);
+  if (!options.hasRules && !isLocalised) {
+    llvm::errs() << "error: --rules=none needs a localised program, which does "
+                    "not tell by its types what to run\n";
+    return false;
+  }
   auto results = run(program);
   if (!results) {
     llvm::errs() << "error: the program itself fails: "
                  << llvm::toString(results.takeError()) << "\n";
     return false;
   }
+  // Of results that are 0 any multiple would seem right.
+  auto isZero = [](ArrayRef<double> values) {
+    return llvm::all_of(values, [](double value) { return value == 0; });
+  };
+  if (results->empty() || llvm::any_of(*results, isZero)) {
+    llvm::errs() << "error: the program's results cannot tell a mutant\n";
+    return false;
+  }
   expected = std::move(*results);
   return true;
 }
 
-std::string Mutator::infer(ModuleOp module) {
+LogicalResult Mutator::infer(ModuleOp module) {
   func::FuncOp function = getFunction(module);
-  for (Operation &op : function.getBody().front().without_terminator()) {
+  Block &entry = function.getBody().front();
+  auto along = [&](Value value) {
+    return getAxisLayout(value.getType(), axis);
+  };
+  for (Operation &op : entry.without_terminator()) {
     auto iface = dyn_cast<LayoutOpInterface>(op);
     if (!iface)
-      return "an op without a layout rule";
-    auto along = [&](Value value) {
-      return getAxisLayout(value.getType(), axis);
-    };
-    if (isLayoutChange(&op)) {
-      AxisLayout from = along(op.getOperand(0)), to = along(op.getResult(0));
-      if (!isLegal(op.getName().getStringRef(), from, to))
-        return "no such layout change";
-      continue;
-    }
+      continue; // The verifier has its say.
+    // A layout change has no axis unless its types differ along one.
+    if (isLayoutChange(&op) &&
+        failed(mlir::verify(&op, /*verifyRecursively=*/false)))
+      return failure();
     SmallVector<AxisLayout> operands(llvm::map_range(op.getOperands(), along));
     SmallVector<AxisLayout> results;
     if (failed(iface.inferLayouts(axis, operands, results)))
-      return "an op's layout rule";
+      return failure();
     for (auto [value, layout] : llvm::zip(op.getResults(), results))
       if (auto type = dyn_cast<RankedTensorType>(value.getType()))
         value.setType(withAxisLayout(type, axis, layout));
   }
-  Block &entry = function.getBody().front();
   function.setFunctionType(
       FunctionType::get(module.getContext(), entry.getArgumentTypes(),
                         entry.getTerminator()->getOperandTypes()));
-  return "";
+  return success();
 }
 
-std::string Mutator::verify(ModuleOp module) {
+LogicalResult Mutator::verify(ModuleOp module) {
   if (failed(mlir::verify(module)))
-    return "an op's verifier";
+    return failure();
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   pm.addPass(createSPVerifyLayouts());
   if (failed(pm.run(module)))
-    return "sp-verify-layouts";
-  if (failed(verifyCollectives(getFunction(module))))
-    return "sp-verify-collectives";
-  return "";
+    return failure();
+  return verifyCollectives(getFunction(module));
 }
 
 Outcome Mutator::judge(ModuleOp module, std::string &why) {
   std::string diagnostic;
   ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &d) {
-    if (diagnostic.empty())
+    if (diagnostic.empty() && d.getSeverity() == DiagnosticSeverity::Error)
       diagnostic = d.str();
     return success();
   });
-  bool isLocalised = getFunction(module)->hasAttr(kCollectivesAttr);
-  why = isLocalised ? "" : infer(module);
-  if (why.empty())
-    why = verify(module);
-  if (!why.empty())
+  if (!options.hasRules) {
+    recordCollectives(getFunction(module));
+  } else if ((!isLocalised && failed(infer(module))) ||
+             failed(verify(module))) {
+    ++rules[nameRule(diagnostic)];
     return Outcome::Rejected;
+  }
   auto results = run(module);
   if (!results) {
     why = llvm::toString(results.takeError());
-    return Outcome::Rejected;
+    if (!diagnostic.empty())
+      why += ": " + diagnostic;
+    return Outcome::Failed;
+  }
+  if (results->empty()) {
+    why = "ranks disagree about a result";
+    return Outcome::Undetected;
   }
   for (auto [got, want] : llvm::zip_equal(*results, expected)) {
     double difference = measureDifference(got, want, CompareMode::Scaled);
@@ -311,185 +406,275 @@ Outcome Mutator::judge(ModuleOp module, std::string &why) {
   return Outcome::Equal;
 }
 
-void Mutator::attempt(unsigned number, StringRef what, Mutation mutation) {
-  OwningOpRef<ModuleOp> mutant = program.clone();
-  Operation *op = listOps(*mutant)[number];
-  std::string name = op->getName().getStringRef().str();
-  if (auto collective = dyn_cast<CollectiveOp>(op))
-    name += " " + stringifyCollectiveKind(collective.getKind()).str();
-  if (op->hasAttr("sp.sync_of"))
-    name += " (gradient sync)";
-  if (!mutation(op))
+/// `op` is what the mutant is counted under.
+void Mutator::attempt(Operation *op, const Twine &what, const Twine &detail,
+                      Mutation mutation) {
+  IRMapping there;
+  OwningOpRef<ModuleOp> mutant(cast<ModuleOp>(program->clone(there)));
+  if (!mutation(there))
     return;
   std::string why;
   Outcome outcome = judge(*mutant, why);
-  scores[name + ", " + what.str()].add(outcome);
-  if (outcome != Outcome::Rejected)
-    llvm::outs() << (outcome == Outcome::Equal ? "equal in value: "
-                                               : "UNDETECTED: ")
-                 << what << " of " << name << " #" << number
-                 << (why.empty() ? "" : ": ") << why << "\n";
+  std::string kind = nameOp(op) + ", " + what.str();
+  ++scores[kind][outcome];
+  if (isGradientSync(op))
+    ++syncs[outcome];
+  if (outcome == Outcome::Rejected)
+    return;
+  StringRef labels[] = {"rejected", "rejected at compile/run", "equal in value",
+                        "UNDETECTED"};
+  llvm::outs() << labels[static_cast<size_t>(outcome)] << ": " << kind << " "
+               << detail << ", op "
+               << std::distance(getBlock().begin(), op->getIterator());
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    llvm::outs() << " (" << name.getName().getValue() << ")";
+  if (op->getNumOperands() == 1)
+    llvm::outs() << " on " << op->getOperand(0).getType();
+  llvm::outs() << (why.empty() ? "" : ": ") << why << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Before localisation
+//===----------------------------------------------------------------------===//
+
+static std::string str(const Change &change) {
+  return (change.op + " to " + change.to.str()).str();
+}
+
+/// `use` is the program's.
+void Mutator::insertBefore(OpOperand &use, StringRef what) {
+  bool behind = what == "insert behind";
+  Operation *counted = behind ? use.get().getDefiningOp() : use.getOwner();
+  for (const Change &change : listChanges(use.get(), axis))
+    attempt(counted, what,
+            str(change) + " before operand #" + Twine(use.getOperandNumber()) +
+                " of " + use.getOwner()->getName().getStringRef(),
+            [&](IRMapping &there) {
+              Operation *reader = there.lookup(use.getOwner());
+              OpOperand &operand = reader->getOpOperand(use.getOperandNumber());
+              OpBuilder builder(reader);
+              operand.set(createChange(builder, reader->getLoc(), operand.get(),
+                                       change, axis)
+                              ->getResult(0));
+              return true;
+            });
 }
 
 void Mutator::mutateLayoutChanges() {
-  SmallVector<Operation *> ops = listOps(program);
-  for (auto [number, op] : llvm::enumerate(ops)) {
+  for (Operation *op : listOps()) {
     StringRef own = op->getName().getStringRef();
     AxisLayout to = getAxisLayout(op->getResult(0).getType(), axis);
 
-    attempt(number, "delete", [&](Operation *victim) {
+    attempt(op, "delete", "", [&](IRMapping &there) {
+      Operation *victim = there.lookup(op);
       victim->getResult(0).replaceAllUsesWith(victim->getOperand(0));
       victim->erase();
       return true;
     });
-    attempt(number, "duplicate", [&](Operation *victim) {
-      // No type is legal for the second one if none is listed: it keeps the
-      // first one's, and the op's verifier has its say.
-      Change change{own, to};
-      for (const Change &other :
-           listChanges(tensorType(victim->getResult(0)), axis, size))
-        if (other.op == own)
-          change = other;
-      OpBuilder builder(victim->getContext());
-      builder.setInsertionPointAfter(victim);
-      Operation *second = createChange(builder, victim->getLoc(),
-                                       victim->getResult(0), change, axis);
-      victim->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
+    // If no second one is legal, it keeps the first one's type, and the op's
+    // verifier has its say.
+    Change again{own, to};
+    for (const Change &change : listChanges(op->getResult(0), axis))
+      if (change.op == own)
+        again = change;
+    attempt(op, "duplicate", str(again), [&](IRMapping &there) {
+      Operation *first = there.lookup(op);
+      OpBuilder builder(first->getContext());
+      builder.setInsertionPointAfter(first);
+      Value result = first->getResult(0);
+      Operation *second =
+          createChange(builder, first->getLoc(), result, again, axis);
+      result.replaceAllUsesExcept(second->getResult(0), second);
       return true;
     });
-    for (const Change &change :
-         listChanges(tensorType(op->getOperand(0)), axis, size)) {
+    for (const Change &change : listChanges(op->getOperand(0), axis)) {
       if (change.op == own && change.to == to)
         continue;
-      attempt(
-          number, change.op == own ? "retype" : "swap", [&](Operation *victim) {
-            OpBuilder builder(victim);
-            Operation *other = createChange(
-                builder, victim->getLoc(), victim->getOperand(0), change, axis);
-            victim->replaceAllUsesWith(other);
-            victim->erase();
-            return true;
-          });
-    }
-    for (const Change &change :
-         listChanges(tensorType(op->getResult(0)), axis, size))
-      for (unsigned use = 0, e = llvm::range_size(op->getUses()); use < e;
-           ++use)
-        attempt(number, "insert behind", [&](Operation *victim) {
-          OpOperand &operand = *std::next(victim->use_begin(), use);
-          OpBuilder builder(operand.getOwner());
-          operand.set(createChange(builder, victim->getLoc(),
-                                   victim->getResult(0), change, axis)
-                          ->getResult(0));
-          return true;
-        });
-    for (const Change &change :
-         listChanges(tensorType(op->getOperand(0)), axis, size))
-      attempt(number, "insert before", [&](Operation *victim) {
-        OpBuilder builder(victim);
-        victim->setOperand(0, createChange(builder, victim->getLoc(),
-                                           victim->getOperand(0), change, axis)
-                                  ->getResult(0));
-        return true;
-      });
-  }
-}
-
-void Mutator::mutateCollectives() {
-  SmallVector<Operation *> ops = listOps(program);
-  for (unsigned number = 0, e = ops.size(); number < e; ++number) {
-    attempt(number, "delete", [&](Operation *victim) {
-      if (victim->getOperand(0).getType() != victim->getResult(0).getType())
-        return false;
-      victim->getResult(0).replaceAllUsesWith(victim->getOperand(0));
-      victim->erase();
-      return true;
-    });
-    attempt(number, "duplicate", [&](Operation *victim) {
-      if (victim->getOperand(0).getType() != victim->getResult(0).getType())
-        return false;
-      OpBuilder builder(victim->getContext());
-      builder.setInsertionPointAfter(victim);
-      Operation *second = builder.clone(*victim);
-      second->setOperand(0, victim->getResult(0));
-      victim->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
-      return true;
-    });
-    attempt(number, "move before the one before", [&](Operation *victim) {
-      SmallVector<Operation *> all =
-          listOps(victim->getParentOfType<ModuleOp>());
-      if (number == 0)
-        return false;
-      Operation *definition = victim->getOperand(0).getDefiningOp();
-      if (definition && !definition->isBeforeInBlock(all[number - 1]))
-        return false;
-      victim->moveBefore(all[number - 1]);
-      return true;
-    });
-    for (unsigned other = number + 1; other < e; ++other) {
-      if (ops[other]->getOperand(0).getType() !=
-          ops[number]->getOperand(0).getType())
-        continue;
-      attempt(number, "read what a later one reads", [&](Operation *victim) {
-        SmallVector<Operation *> all =
-            listOps(victim->getParentOfType<ModuleOp>());
-        Value mine = victim->getOperand(0);
-        Value theirs = all[other]->getOperand(0);
-        Operation *definition = theirs.getDefiningOp();
-        if (mine == theirs ||
-            (definition && !definition->isBeforeInBlock(victim)))
-          return false;
-        victim->setOperand(0, theirs);
-        all[other]->setOperand(0, mine);
-        return true;
-      });
-      attempt(number, "be read in place of a later one",
-              [&](Operation *victim) {
-                SmallVector<Operation *> all =
-                    listOps(victim->getParentOfType<ModuleOp>());
-                Value mine = victim->getResult(0);
-                Value theirs = all[other]->getResult(0);
-                if (mine.getType() != theirs.getType())
-                  return false;
-                theirs.replaceAllUsesWith(mine);
+      attempt(op, change.op == own ? "retype" : "swap", str(change),
+              [&](IRMapping &there) {
+                Operation *victim = there.lookup(op);
+                OpBuilder builder(victim);
+                victim->replaceAllUsesWith(
+                    createChange(builder, victim->getLoc(),
+                                 victim->getOperand(0), change, axis));
+                victim->erase();
                 return true;
               });
     }
-    auto type = tensorType(ops[number]->getResult(0));
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      attempt(number, "another dimension", [&](Operation *victim) {
-        auto own = victim->getAttrOfType<IntegerAttr>("dim");
-        if (!own || own.getInt() == dim)
-          return false;
-        victim->setAttr("dim", Builder(victim).getI64IntegerAttr(dim));
+  }
+  for (Operation &reader : getBlock())
+    for (OpOperand &use : reader.getOpOperands()) {
+      Operation *definition = use.get().getDefiningOp();
+      if (isLayoutChange(&reader) || isa<PackOp, func::ReturnOp>(reader))
+        insertBefore(use, "insert before");
+      else if (definition &&
+               (isLayoutChange(definition) || isa<UnpackOp>(definition)))
+        insertBefore(use, "insert behind");
+      else if (options.allUses)
+        insertBefore(use, "insert before");
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// After localisation
+//===----------------------------------------------------------------------===//
+
+/// An op of localised programs with the same types.
+static Operation *createLocal(OpBuilder &builder, Operation *like,
+                              std::optional<CollectiveKind> kind,
+                              StringRef name, StringAttr axis,
+                              std::optional<int64_t> dim) {
+  OperationState state(like->getLoc(), name);
+  state.addOperands(like->getOperands());
+  state.addTypes(like->getResultTypes());
+  state.addAttribute("axis", axis);
+  if (kind)
+    state.addAttribute("kind",
+                       CollectiveKindAttr::get(builder.getContext(), *kind));
+  if (dim)
+    state.addAttribute("dim", builder.getI64IntegerAttr(*dim));
+  return builder.create(state);
+}
+
+namespace {
+struct LocalChange {
+  StringRef op;
+  std::optional<CollectiveKind> kind;
+  std::optional<int64_t> dim;
+};
+} // namespace
+
+static SmallVector<LocalChange> listLocalChanges(Operation *op) {
+  SmallVector<LocalChange> changes = {
+      {"sp.collective", CollectiveKind::AllReduce, {}}};
+  for (int64_t dim = 0; dim < tensorType(op->getOperand(0)).getRank(); ++dim)
+    changes.append({{"sp.collective", CollectiveKind::ReduceScatter, dim},
+                    {"sp.collective", CollectiveKind::AllGather, dim},
+                    {"sp.local_slice", {}, dim},
+                    {"sp.local_zero_pad", {}, dim}});
+  return changes;
+}
+
+static std::string str(const LocalChange &change) {
+  std::string text = change.op.str();
+  if (change.kind)
+    text += " " + stringifyCollectiveKind(*change.kind).str();
+  if (change.dim)
+    text += " dim " + std::to_string(*change.dim);
+  return text;
+}
+
+void Mutator::mutateCollectives() {
+  SmallVector<Operation *> ops = listOps();
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    if (op->getOperand(0).getType() == op->getResult(0).getType()) {
+      attempt(op, "delete", "", [&](IRMapping &there) {
+        Operation *victim = there.lookup(op);
+        victim->getResult(0).replaceAllUsesWith(victim->getOperand(0));
+        victim->erase();
         return true;
       });
+      attempt(op, "duplicate", "", [&](IRMapping &there) {
+        Operation *first = there.lookup(op);
+        OpBuilder builder(first->getContext());
+        builder.setInsertionPointAfter(first);
+        Operation *second = builder.clone(*first);
+        second->setOperand(0, first->getResult(0));
+        first->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
+        return true;
+      });
+    }
+    for (const LocalChange &change : listLocalChanges(op)) {
+      attempt(op, "swap", str(change), [&](IRMapping &there) {
+        Operation *victim = there.lookup(op);
+        OpBuilder builder(victim);
+        Operation *other = createLocal(builder, victim, change.kind, change.op,
+                                       axis, change.dim);
+        bool differs = !OperationEquivalence::isEquivalentTo(
+            victim, other, OperationEquivalence::ignoreValueEquivalence,
+            nullptr,
+            OperationEquivalence::IgnoreLocations |
+                OperationEquivalence::IgnoreDiscardableAttrs);
+        if (!differs || !verifies(other))
+          return false;
+        victim->replaceAllUsesWith(other);
+        victim->erase();
+        return true;
+      });
+    }
+    if (number > 0)
+      attempt(op, "move before the one before", "", [&](IRMapping &there) {
+        Operation *victim = there.lookup(op);
+        Operation *before = there.lookup(ops[number - 1]);
+        Operation *definition = victim->getOperand(0).getDefiningOp();
+        if (definition && !definition->isBeforeInBlock(before))
+          return false;
+        victim->moveBefore(before);
+        return true;
+      });
+    for (Operation *later : ArrayRef(ops).drop_front(number + 1)) {
+      if (later->getOperand(0).getType() != op->getOperand(0).getType())
+        continue;
+      attempt(op, "exchange operands with a later one", "",
+              [&](IRMapping &there) {
+                Operation *victim = there.lookup(op);
+                Operation *other = there.lookup(later);
+                Value mine = victim->getOperand(0);
+                Value theirs = other->getOperand(0);
+                Operation *definition = theirs.getDefiningOp();
+                if (mine == theirs ||
+                    (definition && !definition->isBeforeInBlock(victim)))
+                  return false;
+                victim->setOperand(0, theirs);
+                other->setOperand(0, mine);
+                return true;
+              });
+      if (later->getResult(0).getType() != op->getResult(0).getType())
+        continue;
+      attempt(op, "be read in place of a later one", "", [&](IRMapping &there) {
+        there.lookup(later)->getResult(0).replaceAllUsesWith(
+            there.lookup(op)->getResult(0));
+        return true;
+      });
+    }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The report
+//===----------------------------------------------------------------------===//
+
+static std::string summarise(Score score) {
+  return llvm::formatv("{0} mutants, {1} rejected, {2} rejected at "
+                       "compile/run, {3} equal in value, {4} undetected",
+                       score.total(), score[Outcome::Rejected],
+                       score[Outcome::Failed], score[Outcome::Equal],
+                       score[Outcome::Undetected]);
 }
 
 bool Mutator::print() {
   Score all;
-  llvm::outs() << "                                                       "
-                  "mutants rejected    equal undetected\n";
+  llvm::outs() << llvm::left_justify("", 65)
+               << " mutants rejected at run    equal undetected\n";
   for (auto &[name, score] : scores) {
-    llvm::outs() << llvm::left_justify(name, 54)
-                 << llvm::format("%8d %8d %8d %10d\n", int(score.total),
-                                 int(score.rejected), int(score.equal),
-                                 int(score.undetected));
-    all.total += score.total;
-    all.rejected += score.rejected;
-    all.equal += score.equal;
-    all.undetected += score.undetected;
+    all += score;
+    llvm::outs() << llvm::left_justify(name, 65)
+                 << llvm::format("%8d", int(score.total()));
+    for (int64_t count : score.count)
+      llvm::outs() << llvm::format(" %8d", int(count));
+    llvm::outs() << "\n";
   }
-  llvm::outs() << all.total << " mutants: " << all.rejected << " rejected, "
-               << all.equal << " equal in value, " << all.undetected
-               << " undetected\n";
-  return all.undetected == 0 && all.total > 0;
+  llvm::outs() << "rejected by:\n";
+  for (auto &[rule, count] : rules)
+    llvm::outs() << llvm::format("%8d", int(count)) << " " << rule << "\n";
+  llvm::outs() << "gradient syncs: " << summarise(syncs) << "\n"
+               << summarise(all) << "\n";
+  return all[Outcome::Undetected] == 0 && all.total() > 0;
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  CommandLine commandLine(argc, argv, usage, {"batch"}, 1);
+  CommandLine commandLine(argc, argv, usage, {"batch", "uses", "rules"}, 1);
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -501,7 +686,9 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: the program must have one function\n";
     return Failure;
   }
-  Mutator mutator(*module, commandLine.require("batch").str());
+  Mutator mutator(*module, {commandLine.require("batch").str(),
+                            commandLine.get("uses") == "all",
+                            commandLine.get("rules") != "none"});
   if (!mutator.prepare())
     return Failure;
   bool isLocalised =
