@@ -36,13 +36,14 @@ using llvm::StringRef;
 
 static constexpr StringRef usage =
     "usage: sp-test-mutate PROGRAM.mlir --batch=BATCH.safetensors\n"
-    "                      [--uses=all] [--rules=none]\n"
+    "                      [--rules=none]\n"
     "Deletes, doubles, retypes and exchanges every layout change of a program\n"
-    "(before sp-localize), or every collective (after), one at a time, and\n"
-    "infers all types that follow again. Each mutant must be rejected by a "
+    "(before sp-localize), or every collective (after), and puts every other "
+    "one\n"
+    "before every use of a value, one at a time, and infers all types that\n"
+    "follow again. Each mutant must be rejected by a "
     "rule\n"
     "or compute the same results within 1e-9. Exits with 1 if one does not.\n"
-    "  --uses=all    put a layout change before every use of every value\n"
     "  --rules=none  run the mutants of a localised program without asking "
     "the\n"
     "                verifiers: what would go wrong\n";
@@ -111,7 +112,8 @@ static SmallVector<Change> listChanges(Value value, StringAttr axis) {
 
 /// Sums of gradients, and what packs and unpacks them.
 static bool isGradientSync(Operation *op) {
-  return op->hasAttr("sp.sync_of") || isa<PackOp, UnpackOp>(op);
+  return op->hasAttr("sp.sync_of") || isa<PackOp, UnpackOp>(op) ||
+         (isa<CollectiveOp>(op) && op->getOperand(0).getDefiningOp<PackOp>());
 }
 
 static std::string nameOp(Operation *op) {
@@ -189,7 +191,7 @@ private:
 
 struct Options {
   std::string batch;
-  bool allUses, hasRules;
+  bool hasRules;
 };
 
 class Mutator {
@@ -199,12 +201,14 @@ public:
 
   /// False if the program itself does not run.
   bool prepare();
-  void mutateLayoutChanges();
-  void mutateCollectives();
+  void mutate() { isLocalised ? mutateCollectives() : mutateLayoutChanges(); }
   /// False if there is an undetected mutant.
   bool print();
 
 private:
+  void mutateLayoutChanges();
+  void mutateCollectives();
+
   using Results = std::vector<std::vector<double>>;
   /// What a mutation does in a copy of the program, given where the program's
   /// ops are there; false if it is not possible, and so no mutant.
@@ -218,7 +222,8 @@ private:
   SmallVector<Operation *> listOps();
   void attempt(Operation *op, const Twine &what, const Twine &detail,
                Mutation mutation);
-  void insertBefore(OpOperand &use, StringRef what);
+  /// `isBehind`: counted under the op that defines the value.
+  void insertBefore(OpOperand &use, bool isBehind);
   /// Infers the types again; fails, with a diagnostic, if a rule forbids it.
   LogicalResult infer(ModuleOp module);
   LogicalResult verify(ModuleOp module);
@@ -272,7 +277,7 @@ llvm::Error Mutator::loadInputs(Session &session) {
 
 llvm::Expected<Mutator::Results> Mutator::run(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  auto compiled = compileProgram(*copy, {});
+  auto compiled = compileProgram(*copy, {/*entry=*/"", /*optLevel=*/0});
   if (!compiled)
     return compiled.takeError();
   auto session = Session::create(**compiled);
@@ -423,8 +428,8 @@ void Mutator::attempt(Operation *op, const Twine &what, const Twine &detail,
     return;
   StringRef labels[] = {"rejected", "rejected at compile/run", "equal in value",
                         "UNDETECTED"};
-  llvm::outs() << labels[static_cast<size_t>(outcome)] << ": " << kind << " "
-               << detail << ", op "
+  llvm::outs() << labels[static_cast<size_t>(outcome)] << ": " << kind << " ("
+               << detail << "), op "
                << std::distance(getBlock().begin(), op->getIterator());
   if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
     llvm::outs() << " (" << name.getName().getValue() << ")";
@@ -442,11 +447,10 @@ static std::string str(const Change &change) {
 }
 
 /// `use` is the program's.
-void Mutator::insertBefore(OpOperand &use, StringRef what) {
-  bool behind = what == "insert behind";
-  Operation *counted = behind ? use.get().getDefiningOp() : use.getOwner();
+void Mutator::insertBefore(OpOperand &use, bool isBehind) {
+  Operation *counted = isBehind ? use.get().getDefiningOp() : use.getOwner();
   for (const Change &change : listChanges(use.get(), axis))
-    attempt(counted, what,
+    attempt(counted, isBehind ? "insert behind" : "insert before",
             str(change) + " before operand #" + Twine(use.getOperandNumber()) +
                 " of " + use.getOwner()->getName().getStringRef(),
             [&](IRMapping &there) {
@@ -505,13 +509,10 @@ void Mutator::mutateLayoutChanges() {
   for (Operation &reader : getBlock())
     for (OpOperand &use : reader.getOpOperands()) {
       Operation *definition = use.get().getDefiningOp();
-      if (isLayoutChange(&reader) || isa<PackOp, func::ReturnOp>(reader))
-        insertBefore(use, "insert before");
-      else if (definition &&
-               (isLayoutChange(definition) || isa<UnpackOp>(definition)))
-        insertBefore(use, "insert behind");
-      else if (options.allUses)
-        insertBefore(use, "insert before");
+      bool isBehind =
+          !isLayoutChange(&reader) && !isGradientSync(&reader) && definition &&
+          (isLayoutChange(definition) || isGradientSync(definition));
+      insertBefore(use, isBehind);
     }
 }
 
@@ -674,7 +675,7 @@ bool Mutator::print() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  CommandLine commandLine(argc, argv, usage, {"batch", "uses", "rules"}, 1);
+  CommandLine commandLine(argc, argv, usage, {"batch", "rules"}, 1);
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -687,15 +688,9 @@ int main(int argc, char **argv) {
     return Failure;
   }
   Mutator mutator(*module, {commandLine.require("batch").str(),
-                            commandLine.get("uses") == "all",
                             commandLine.get("rules") != "none"});
   if (!mutator.prepare())
     return Failure;
-  bool isLocalised =
-      (*module->getOps<func::FuncOp>().begin())->hasAttr(kCollectivesAttr);
-  if (isLocalised)
-    mutator.mutateCollectives();
-  else
-    mutator.mutateLayoutChanges();
+  mutator.mutate();
   return mutator.print() ? Success : Failure;
 }
