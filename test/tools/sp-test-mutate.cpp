@@ -404,7 +404,7 @@ Outcome Mutator::judge(ModuleOp module, std::string &why) {
   for (auto [got, want] : llvm::zip_equal(*results, expected)) {
     double difference = measureDifference(got, want, CompareMode::Scaled);
     if (!(difference <= 1e-9)) {
-      why = llvm::formatv("results differ by {0}", difference);
+      why = llvm::formatv("results differ by {0:e3}", difference);
       return Outcome::Undetected;
     }
   }
