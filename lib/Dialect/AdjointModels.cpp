@@ -56,22 +56,23 @@ static void addProduct(AdjointEmitter &adjoint, unsigned operand,
                             adjoint.getCotangent(), derivative));
 }
 
-/// Adds the cotangent where `condition` is `wanted`.
+/// Adds the cotangent where `condition`, of a scalar or of each element, is
+/// `wanted`.
 static void addSelected(AdjointEmitter &adjoint, Type type, unsigned operand,
                         Value condition, bool wanted) {
   if (!adjoint.isNeeded(operand))
     return;
   Calculator c{adjoint.b, type};
   Value cotangent = adjoint.getCotangent();
-  if (cotangent.getType() != type) {
-    Value mask = c.indicator(condition);
-    return addProduct(adjoint, operand,
-                      wanted ? mask : c.sub(c.number(1), mask));
-  }
-  Value zero = c.number(0);
-  adjoint.add(operand, arith::SelectOp::create(adjoint.b, condition,
-                                               wanted ? cotangent : zero,
-                                               wanted ? zero : cotangent));
+  auto select = [&](Value chosen) {
+    Value zero = c.number(0);
+    return arith::SelectOp::create(c.b, condition, wanted ? chosen : zero,
+                                   wanted ? zero : chosen);
+  };
+  if (cotangent.getType() == type)
+    adjoint.add(operand, select(cotangent));
+  else
+    addProduct(adjoint, operand, select(c.number(1)));
 }
 
 /// The derivative of a function of one argument, at `x`, where it is `y`.

@@ -183,26 +183,34 @@ static LayoutRule getLinalgRule(linalg::LinalgOp op) {
   return rule;
 }
 
-/// Whether a value of the body depends on the partial operands, and how.
-enum class Dependence { None, Linear, Other };
+/// Whether a value of the body depends on the partial operands, and how. A zero
+/// does not, but is linear in them all the same.
+enum class Dependence { None, Zero, Linear, Other };
+
+static bool isLinear(Dependence d) {
+  return d == Dependence::Linear || d == Dependence::Zero;
+}
+static bool isIndependent(Dependence d) {
+  return d == Dependence::None || d == Dependence::Zero;
+}
 
 static Dependence getDependence(Operation *op,
                                 function_ref<Dependence(Value)> of) {
+  if (matchPattern(op, m_AnyZeroFloat()))
+    return Dependence::Zero;
   SmallVector<Dependence> operands(llvm::map_range(op->getOperands(), of));
-  if (llvm::all_of(operands,
-                   [](Dependence d) { return d == Dependence::None; }))
+  if (llvm::all_of(operands, isIndependent))
     return Dependence::None;
-  auto isLinear = [](Dependence d) { return d == Dependence::Linear; };
   bool linear = false;
   if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp>(op))
     linear = llvm::all_of(operands, isLinear);
   else if (isa<arith::MulFOp>(op))
-    linear = llvm::count(operands, Dependence::None) == 1 &&
-             llvm::count_if(operands, isLinear) == 1;
+    linear = llvm::count_if(operands, isIndependent) == 1 &&
+             llvm::count(operands, Dependence::Linear) == 1;
   else if (isa<arith::DivFOp>(op))
-    linear = isLinear(operands[0]) && operands[1] == Dependence::None;
+    linear = isLinear(operands[0]) && isIndependent(operands[1]);
   else if (isa<arith::SelectOp>(op))
-    linear = operands[0] == Dependence::None && isLinear(operands[1]) &&
+    linear = isIndependent(operands[0]) && isLinear(operands[1]) &&
              isLinear(operands[2]);
   return linear ? Dependence::Linear : Dependence::Other;
 }
@@ -229,9 +237,8 @@ struct LinalgModel : LayoutOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
       for (Value result : inner.getResults())
         known[result] = dependence;
     }
-    return llvm::all_of(body.getTerminator()->getOperands(), [&](Value value) {
-      return of(value) == Dependence::Linear;
-    });
+    return llvm::all_of(body.getTerminator()->getOperands(),
+                        [&](Value value) { return isLinear(of(value)); });
   }
 
   LogicalResult inferLayouts(Operation *op, StringRef axis,

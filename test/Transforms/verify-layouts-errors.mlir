@@ -496,6 +496,25 @@ func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {
 
 // -----
 
+// C3: linalg: a number other than zero instead of a partial
+sp.mesh @mesh <tp = 2>
+func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {
+  %p = sp.zero_pad %s : tensor<8x2x4xf32, #sp.layout<tp = shard(0)>> -> tensor<8x2x4xf32, #sp.layout<tp = partial>>
+  %i = tensor.empty() : tensor<8x2x4xf32, #sp.layout<tp = partial>>
+  // expected-error @below {{the op is not linear in its partial operands}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(s, b, h) -> (s, b, h)>, affine_map<(s, b, h) -> (s, b, h)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p : tensor<8x2x4xf32, #sp.layout<tp = partial>>) outs(%i : tensor<8x2x4xf32, #sp.layout<tp = partial>>) {
+    ^bb0(%a: f32, %o: f32):
+      %one = arith.constant 1.0 : f32
+      %true = arith.constant true
+      %m = arith.select %true, %a, %one : f32
+      linalg.yield %m : f32
+  } -> tensor<8x2x4xf32, #sp.layout<tp = partial>>
+  return
+}
+
+// -----
+
 // C3: linalg: the square of a partial
 sp.mesh @mesh <tp = 2>
 func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {

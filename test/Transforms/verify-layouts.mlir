@@ -464,3 +464,22 @@ func.func @inside_if(%x: !xs, %c: i1) {
   }
   return
 }
+
+// A zero is linear in everything: what a linalg op selects instead of a partial value,
+// and what it yields alone.
+func.func @zero_or_partial(%x: !x, %s: !xs) -> (!x, !x) {
+  %xr = sp.copy %x : !x -> !xr
+  %p = sp.zero_pad %s : !xs -> !xp
+  %i = tensor.empty() : !xp
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(s, b, h) -> (s, b, h)>, affine_map<(s, b, h) -> (s, b, h)>, affine_map<(s, b, h) -> (s, b, h)>, affine_map<(s, b, h) -> (s, b, h)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%p, %xr : !xp, !xr) outs(%i, %i : !xp, !xp) {
+    ^bb0(%a: f32, %b: f32, %o: f32, %q: f32):
+      %zero = arith.constant 0.0 : f32
+      %positive = arith.cmpf ogt, %b, %zero : f32
+      %chosen = arith.select %positive, %a, %zero : f32
+      linalg.yield %chosen, %zero : f32, f32
+  } -> (!xp, !xp)
+  %1 = sp.all_reduce %0#0 : !xp -> !x
+  %2 = sp.all_reduce %0#1 : !xp -> !x
+  return %1, %2 : !x, !x
+}

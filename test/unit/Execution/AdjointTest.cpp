@@ -3,20 +3,17 @@
 // Programs of many small ops, each on parameters of its own that are named
 // after it: the derivative of the loss in random entries of every parameter, by
 // the differentiated program, is the central difference of the program itself.
+// So it is where all values are replicated, on two ranks, and the cotangents
+// are partial; and where tensors are sharded.
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestSource.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
+#include "TestProgram.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "sp/Dialect/SPOps.h"
-#include "sp/Execution/Session.h"
-#include "sp/Init/Init.h"
-#include "sp/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
-#include "gtest/gtest.h"
 #include <cmath>
 #include <random>
 
@@ -27,10 +24,7 @@ namespace {
 using Extents = std::vector<int64_t>;
 
 std::string tensor(const Extents &shape) {
-  std::string text = "tensor<";
-  for (int64_t extent : shape)
-    text += std::to_string(extent) + "x";
-  return text + "f64>";
+  return tensorText(shape, DType::F64);
 }
 
 /// A program that adds up weighted results of ops.
@@ -80,36 +74,58 @@ private:
   int numUses = 0;
 };
 
-/// A compiled program.
-struct Runner {
-  Runner(mlir::ModuleOp module) {
-    compiled = llvm::cantFail(compileProgram(module));
-    session = llvm::cantFail(Session::create(*compiled));
+/// The same program with every value replicated on two ranks. Its loss is the
+/// sum of what the ranks have, times a half.
+void replicate(mlir::ModuleOp module) {
+  auto b = mlir::ImplicitLocOpBuilder::atBlockBegin(module.getLoc(),
+                                                    module.getBody());
+  auto axis = b.getStringAttr("tp");
+  MeshOp::create(b, "mesh", b.getStrArrayAttr({"tp"}),
+                 b.getDenseI64ArrayAttr({2}));
+  auto with = [&](mlir::Type type, AxisLayout layout) {
+    return withAxisLayout(mlir::cast<mlir::RankedTensorType>(type), axis,
+                          layout);
+  };
+  auto copy = [&](mlir::Value value) {
+    auto op = CopyOp::create(b, with(value.getType(), AxisLayout::replicate()),
+                             value);
+    value.replaceAllUsesExcept(op.getResult(), op);
+  };
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  mlir::Block &body = function.front();
+  for (mlir::Operation &op : llvm::make_early_inc_range(body)) {
+    if (mlir::isa<RopeTableOp>(op)) { // It is invariant.
+      b.setInsertionPointAfter(&op);
+      for (mlir::Value result : op.getResults())
+        copy(result);
+      continue;
+    }
+    if (mlir::isa<CopyOp>(op))
+      continue;
+    for (mlir::Value result : op.getResults())
+      if (mlir::isa<mlir::RankedTensorType>(result.getType()))
+        result.setType(with(result.getType(), AxisLayout::replicate()));
+    if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(op))
+      if (auto elements =
+              mlir::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()))
+        constant.setValueAttr(
+            elements.reshape(mlir::cast<mlir::ShapedType>(constant.getType())));
   }
+  b.setInsertionPointToStart(&body);
+  for (mlir::Value argument : body.getArguments())
+    copy(argument);
 
-  double run(const TestSource &source) {
-    llvm::cantFail(session->loadParameters(source));
-    llvm::cantFail(session->run({}));
-    return *session->getNumber("loss");
-  }
-
-  std::unique_ptr<CompiledProgram> compiled;
-  std::unique_ptr<Session> session;
-};
-
-mlir::MLIRContext &getContext() {
-  static mlir::MLIRContext *context = [] {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    auto *result = new mlir::MLIRContext(registry);
-    result->loadAllAvailableDialects();
-    result->getDiagEngine().registerHandler([](mlir::Diagnostic &d) {
-      if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
-        ADD_FAILURE() << d.str();
-    });
-    return result;
-  }();
-  return *context;
+  mlir::Operation *end = body.getTerminator();
+  b.setInsertionPoint(end);
+  mlir::Value loss = end->getOperand(0);
+  mlir::Type whole = mlir::RankedTensorType::get({}, b.getF64Type());
+  mlir::Type pair = mlir::RankedTensorType::get({2}, b.getF64Type());
+  loss =
+      BroadcastLeadingOp::create(b, with(pair, AxisLayout::shard(0)), loss, 1);
+  loss = SumLeadingOp::create(b, with(whole, AxisLayout::partial()), loss, 1);
+  loss = AllReduceOp::create(b, whole, loss);
+  loss = ScaleOp::create(b, whole, loss, llvm::APFloat(0.5));
+  end->setOperand(0, loss);
 }
 
 struct NamedProgram {
@@ -117,55 +133,42 @@ struct NamedProgram {
   ProgramText (*make)();
 };
 
-class Adjoint : public testing::TestWithParam<NamedProgram> {
-protected:
-  void check(ProgramText &text) {
-    auto module =
-        mlir::parseSourceString<mlir::ModuleOp>(text.str(), &getContext());
-    ASSERT_TRUE(module) << text.str();
-    mlir::OwningOpRef<mlir::ModuleOp> differentiated = module->clone();
-    mlir::PassManager pm(&getContext());
-    pm.addPass(createSPVerifyLayouts());
-    pm.addPass(createSPDifferentiate());
-    pm.addPass(createSPVerifyLayouts());
-    ASSERT_TRUE(mlir::succeeded(pm.run(*differentiated)));
-    Runner forward(*module), backward(*differentiated);
-    backward.run(text.source);
-    std::map<std::string, Values> gradients;
-    for (const TensorData &result :
-         llvm::cantFail(backward.session->gatherResults())) {
-      llvm::StringRef name = result.spec.name;
-      if (!name.consume_front("grad."))
-        continue;
-      const double *values = static_cast<const double *>(result.data);
-      gradients[name.str()] =
-          Values(values, values + *countElements(result.spec.shape));
-    }
+/// Compares the gradients of `program` with differences of `original`, which
+/// computes the same loss.
+void checkGradients(TestSource source, mlir::ModuleOp original,
+                    mlir::ModuleOp program) {
+  ASSERT_TRUE(differentiate(program));
+  std::map<std::string, Values> gradients =
+      TestProgram(program).getGradients(source);
+  TestProgram forward(original);
+  auto run = [&] { return forward.run(source).front().values.front(); };
 
-    // The difference errs by about h^2 of third derivatives and by the rounding
-    // of the loss over h; both are below 1e-9 here.
-    constexpr double h = 1e-5;
-    std::mt19937_64 engine{11};
-    for (auto &[name, values] : text.source.values) {
-      ASSERT_TRUE(gradients.count(name)) << name;
-      const Values &gradient = gradients[name];
-      double largest = 1;
-      for (double value : gradient)
-        largest = std::max(largest, std::abs(value));
-      for (int trial = 0; trial < 6; ++trial) {
-        size_t i = engine() % values.size();
-        double x = values[i];
-        values[i] = x + h;
-        double above = forward.run(text.source);
-        values[i] = x - h;
-        double below = forward.run(text.source);
-        values[i] = x;
-        EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 1e-7 * largest)
-            << name << " at " << i;
-      }
+  // The difference errs by about h^2 of third derivatives and by the rounding
+  // of the loss over h; both are below 1e-9 here.
+  constexpr double h = 1e-5;
+  std::mt19937_64 engine{11};
+  for (auto &[name, values] : source.values) {
+    ASSERT_TRUE(gradients.count(name)) << name;
+    const Values &gradient = gradients[name];
+    double largest = 1;
+    for (double value : gradient)
+      largest = std::max(largest, std::abs(value));
+    for (int trial = 0; trial < 6; ++trial) {
+      size_t i = engine() % values.size();
+      double x = values[i];
+      values[i] = x + h;
+      double above = run();
+      values[i] = x - h;
+      double below = run();
+      values[i] = x;
+      EXPECT_NEAR(gradient[i], (above - below) / (2 * h), 1e-7 * largest)
+          << name << " at " << i;
     }
   }
-};
+}
+
+using Adjoint = testing::TestWithParam<NamedProgram>;
+using PartialAdjoint = Adjoint;
 
 const Extents kShape{3, 4};
 
@@ -226,6 +229,12 @@ ProgramText makeArith() {
   text.add("%selected = arith.select %positive, " + a + ", " + b +
            " : tensor<3x4xi1>, " + tensor(kShape));
   text.use("%selected", kShape);
+  std::string c = text.parameter("chosen_at_once", kShape);
+  std::string d = text.parameter("other_at_once", kShape);
+  text.add("%true = arith.constant true");
+  text.add("%whole = arith.select %true, " + c + ", " + d + " : " +
+           tensor(kShape));
+  text.use("%whole", kShape);
   return text;
 }
 
@@ -268,6 +277,10 @@ ProgramText makeTransformerOps() {
            " : (" + h +
            ", tensor<3x6xf64>, tensor<3xf64>) -> tensor<5x2x3xf64>");
   text.use("%linear", {5, 2, 3});
+  std::string plain = text.parameter("linear_input_without_bias", hidden);
+  text.add("%unbiased = sp.linear " + plain + ", " + weight + " : (" + h +
+           ", tensor<3x6xf64>) -> tensor<5x2x3xf64>");
+  text.use("%unbiased", {5, 2, 3});
   std::string other = text.parameter("bias_add_bias", {3});
   text.add("%biased = sp.bias_add %linear, " + other +
            " : (tensor<5x2x3xf64>, tensor<3xf64>) -> tensor<5x2x3xf64>");
@@ -440,6 +453,21 @@ ProgramText makeLinalg() {
            t + ", " + t + ")");
   text.use("%two#0", kShape);
   text.use("%two#1", kShape);
+
+  // A result that is stored transposed, an init that is read, and an operand
+  // that is read twice.
+  std::string init = text.parameter("generic_init", {4, 3});
+  std::string twice = text.parameter("generic_twice", kShape);
+  text.add("%turned = linalg.generic {indexing_maps = ["
+           "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, "
+           "affine_map<(i, j) -> (j, i)>], "
+           "iterator_types = [\"parallel\", \"parallel\"]} ins(" +
+           twice + ", " + twice + " : " + t + ", " + t + ") outs(" + init +
+           " : tensor<4x3xf64>) {\n  ^bb0(%a: f64, %c: f64, %o: f64):\n"
+           "    %ac = arith.mulf %a, %c : f64\n"
+           "    %aco = arith.mulf %ac, %o : f64\n"
+           "    linalg.yield %aco : f64\n  } -> tensor<4x3xf64>");
+  text.use("%turned", {4, 3});
   return text;
 }
 
@@ -447,35 +475,54 @@ const NamedProgram kPrograms[] = {
     {"Math", makeMath},
     {"MathOfPositiveNumbers", makeMathOfPositiveNumbers},
     {"Arith", makeArith},
-    {"Conversions", makeConversions},
     {"TransformerOps", makeTransformerOps},
     {"Attention", makeAttention},
     {"CrossEntropy", makeCrossEntropy},
     {"Linalg", makeLinalg},
+    {"Conversions", makeConversions},
 };
 
 TEST_P(Adjoint, IsTheDerivative) {
   ProgramText text = GetParam().make();
-  check(text);
+  auto module = parseProgram(text.str());
+  ASSERT_TRUE(module);
+  mlir::OwningOpRef<mlir::ModuleOp> original = module->clone();
+  checkGradients(text.source, *original, *module);
+}
+
+TEST_P(PartialAdjoint, IsTheDerivative) {
+  ProgramText text = GetParam().make();
+  auto module = parseProgram(text.str());
+  ASSERT_TRUE(module);
+  mlir::OwningOpRef<mlir::ModuleOp> original = module->clone();
+  replicate(*module);
+  checkGradients(text.source, *original, *module);
+}
+
+std::string nameOf(const testing::TestParamInfo<NamedProgram> &info) {
+  return info.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Adjoint, testing::ValuesIn(kPrograms),
-                         [](auto &info) { return info.param.name; });
+                         nameOf);
+// Rounding is not linear: the adjoint of a replicated `extf` is refused.
+INSTANTIATE_TEST_SUITE_P(
+    Programs, PartialAdjoint,
+    testing::ValuesIn(llvm::ArrayRef(kPrograms).drop_back()), nameOf);
 
 /// No op can have an adjoint and be forgotten here. (Layout changes have their
 /// own test, on several ranks.)
 TEST(AdjointPrograms, HaveEveryOp) {
   llvm::StringSet<> seen;
   for (const NamedProgram &program : kPrograms) {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(program.make().str(),
-                                                          &getContext());
+    auto module = parseProgram(program.make().str());
     ASSERT_TRUE(module) << program.name;
     module->walk([&](mlir::Operation *op) {
       seen.insert(op->getName().getStringRef());
     });
   }
   for (mlir::RegisteredOperationName name :
-       getContext().getRegisteredOperations()) {
+       getTestContext().getRegisteredOperations()) {
     if (!name.hasInterface<AdjointOpInterface>())
       continue;
     llvm::StringRef op = name.getStringRef();

@@ -5,33 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestSource.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-#include "sp/Execution/Session.h"
-#include "sp/IO/Block.h"
-#include "sp/Init/Init.h"
-#include "llvm/ADT/StringMap.h"
-#include "gtest/gtest.h"
+#include "TestProgram.h"
 #include <cmath>
 #include <random>
 
 using namespace sp;
 
 namespace {
-
-/// What an element becomes when it is stored in `dtype`.
-double stored(DType dtype, double value) {
-  if (dtype == DType::F64)
-    return value;
-  float single = static_cast<float>(value);
-  return dtype == DType::F32 ? single : bf16ToFloat(floatToBF16(single));
-}
-
-const char *spell(DType dtype) {
-  return dtype == DType::F64 ? "f64" : dtype == DType::F32 ? "f32" : "bf16";
-}
 
 class Ops : public testing::TestWithParam<std::tuple<DType, int64_t>> {
 protected:
@@ -51,43 +31,18 @@ protected:
     return values;
   }
 
-  /// "tensor<3x5xf32>"
   std::string tensor(std::initializer_list<int64_t> shape) const {
-    std::string text = "tensor<";
-    for (int64_t extent : shape)
-      text += std::to_string(extent) + "x";
-    return text + spell(dtype()) + ">";
+    return tensorText(shape, dtype());
   }
 
   /// Runs `func.func @f` of `text` and gives its results in order.
   std::vector<Values> run(const std::string &text) {
-    mlir::DialectRegistry registry;
-    registerAllDialects(registry);
-    mlir::MLIRContext context(registry);
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    EXPECT_TRUE(module) << text;
+    auto module = parseProgram(text);
     if (!module)
       return {};
-    auto program = compileProgram(*module);
-    EXPECT_TRUE(bool(program)) << text;
-    if (!program) {
-      ADD_FAILURE() << llvm::toString(program.takeError());
-      return {};
-    }
-    auto session = llvm::cantFail(Session::create(**program));
-    llvm::cantFail(session->loadParameters(source));
-    llvm::cantFail(session->run({}));
     std::vector<Values> results;
-    for (const TensorData &result : llvm::cantFail(session->gatherResults())) {
-      size_t count = *countElements(result.spec.shape);
-      Values &values = results.emplace_back(count);
-      if (result.spec.dtype == DType::I64)
-        for (size_t i = 0; i < count; ++i)
-          values[i] = static_cast<const int64_t *>(result.data)[i];
-      else
-        convertElements(result.spec.dtype, result.data, DType::F64,
-                        values.data(), count);
-    }
+    for (NamedValues &result : TestProgram(*module).run(source))
+      results.push_back(std::move(result.values));
     return results;
   }
 
