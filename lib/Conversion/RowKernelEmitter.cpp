@@ -52,6 +52,8 @@ struct Access {
 
   /// The number of the tensor among inputs and results.
   unsigned operand;
+  /// In registers, too, a bf16 is its bits: LLVM would hold it as an f32 and
+  /// call compiler-rt to store it.
   Type element;
   AffineExpr offset;
   /// Whether the offset depends on the column, and whether it is the column
@@ -117,6 +119,7 @@ private:
   Columns getColumns(Value value, Step step, DenseMap<Value, Columns> &values);
   SmallVector<Value> emitOp(Operation *op, ValueRange operands, int64_t width);
   Value emitExp(Value x);
+  Value emitFromBF16(Value bits);
   Value emitRoundToBF16(Value x);
   Value emitRoundToOdd(Value x);
 
@@ -162,8 +165,10 @@ private:
 //===----------------------------------------------------------------------===//
 
 Access::Access(unsigned operand, Type element, AffineMap map)
-    : operand(operand), element(element), offset(map.getResult(0)),
-      perColumn(map.isFunctionOfDim(1)) {
+    : operand(operand),
+      element(element.isBF16() ? IntegerType::get(element.getContext(), 16)
+                               : element),
+      offset(map.getResult(0)), perColumn(map.isFunctionOfDim(1)) {
   AffineExpr row, column;
   bindDims(map.getContext(), row, column);
   AffineExpr atZero =
@@ -358,9 +363,22 @@ Value Emitter::emitExp(Value x) {
       .getResult(0);
 }
 
-/// The scalar `op` on vectors of `width` lanes, without its fast-math flags.
-/// bf16 of an f32, to nearest, ties to even; a NaN stays one. LLVM would call
-/// compiler-rt, or use an instruction that takes subnormals for 0, by the CPU.
+/// f32 of the bits of a bf16.
+Value Emitter::emitFromBF16(Value bits) {
+  bool isVector = isa<VectorType>(bits.getType());
+  int64_t width =
+      isVector ? cast<VectorType>(bits.getType()).getNumElements() : 1;
+  Type i32 = widen(b.getI32Type(), width);
+  Value wide = arith::ExtUIOp::create(b, i32, bits);
+  Value high = arith::ShLIOp::create(
+      b, wide,
+      splat(arith::ConstantOp::create(b, b.getI32IntegerAttr(16)), width));
+  return arith::BitcastOp::create(b, widen(b.getF32Type(), width), high);
+}
+
+/// The bits of a bf16 of an f32, to nearest, ties to even; a NaN stays one.
+/// LLVM would call compiler-rt, or use an instruction that takes subnormals for
+/// 0, by the CPU.
 Value Emitter::emitRoundToBF16(Value x) {
   auto like = [&](Type element) {
     auto vector = dyn_cast<VectorType>(x.getType());
@@ -383,8 +401,7 @@ Value Emitter::emitRoundToBF16(Value x) {
   Value quiet = arith::OrIOp::create(b, high, integer(0x40));
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
   Value result = arith::SelectOp::create(b, isNaN, quiet, rounded);
-  return arith::BitcastOp::create(b, like(b.getBF16Type()),
-                                  arith::TruncIOp::create(b, i16, result));
+  return arith::TruncIOp::create(b, i16, result);
 }
 
 /// f32 of an f64, such that rounding it again gives what one rounding would:
@@ -414,6 +431,7 @@ Value Emitter::emitRoundToOdd(Value x) {
       b, f32, arith::SelectOp::create(b, isExact, bits, odd));
 }
 
+/// The scalar `op` on vectors of `width` lanes, without its fast-math flags.
 SmallVector<Value> Emitter::emitOp(Operation *op, ValueRange operands,
                                    int64_t width) {
   if (isPolynomialExp(op))
@@ -424,8 +442,20 @@ SmallVector<Value> Emitter::emitOp(Operation *op, ValueRange operands,
       x = emitRoundToOdd(x);
     return {emitRoundToBF16(x)};
   }
+  if (isa<arith::ExtFOp>(op) && op->getOperand(0).getType().isBF16()) {
+    Value x = emitFromBF16(operands[0]);
+    if (op->getResult(0).getType().isF64())
+      x = arith::ExtFOp::create(b, widen(b.getF64Type(), width), x);
+    return {x};
+  }
+  SmallVector<Value> inputs, results;
+  for (auto [operand, original] : llvm::zip(operands, op->getOperands()))
+    inputs.push_back(original.getType().isBF16()
+                         ? arith::BitcastOp::create(
+                               b, widen(original.getType(), width), operand)
+                         : operand);
   OperationState state(b.getLoc(), op->getName());
-  state.addOperands(operands);
+  state.addOperands(inputs);
   for (Type type : op->getResultTypes())
     state.addTypes(widen(type, width));
   state.addAttributes(op->getAttrs());
@@ -434,7 +464,12 @@ SmallVector<Value> Emitter::emitOp(Operation *op, ValueRange operands,
     clone->setAttr(fast.getFastMathAttrName(),
                    arith::FastMathFlagsAttr::get(b.getContext(),
                                                  arith::FastMathFlags::none));
-  return SmallVector<Value>(clone->getResults());
+  for (Value result : clone->getResults())
+    results.push_back(
+        getElementTypeOrSelf(result).isBF16()
+            ? arith::BitcastOp::create(b, widen(b.getI16Type(), width), result)
+            : result);
+  return results;
 }
 
 Value Emitter::uniform(Value value) {
