@@ -23,21 +23,30 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-std::string tensor(const Extents &shape) {
-  return tensorText(shape, DType::F64);
+/// With a layout along `tp` unless it is empty.
+std::string tensor(const Extents &shape, const std::string &layout = "") {
+  std::string text = tensorText(shape, DType::F64);
+  if (!layout.empty())
+    text.insert(text.size() - 1, ", #sp.layout<tp = " + layout + ">");
+  return text;
 }
 
-/// A program that adds up weighted results of ops.
+/// A program that adds up weighted results of ops, on a mesh if `numRanks` is
+/// not 1.
 class ProgramText {
 public:
-  explicit ProgramText(double least, double most)
+  ProgramText(double least, double most, int64_t numRanks = 1)
       : uniform(least, most), body("  %loss0 = arith.constant dense<0.0> : "
-                                   "tensor<f64>\n") {}
+                                   "tensor<f64>\n") {
+    if (numRanks > 1)
+      mesh = "sp.mesh @mesh <tp = " + std::to_string(numRanks) + ">\n";
+  }
 
   /// A parameter with random elements; "%NAME".
-  std::string parameter(const std::string &name, const Extents &shape) {
+  std::string parameter(const std::string &name, const Extents &shape,
+                        const std::string &layout = "") {
     arguments += (arguments.empty() ? "" : ", ") + ("%" + name) + ": " +
-                 tensor(shape) + " {sp.param = \"" + name + "\"}";
+                 tensor(shape, layout) + " {sp.param = \"" + name + "\"}";
     Values &values = source.values[name];
     for (int64_t i = 0, e = llvm::product_of(shape); i < e; ++i)
       values.push_back(uniform(engine));
@@ -46,21 +55,36 @@ public:
 
   void add(const std::string &line) { body += "  " + line + "\n"; }
 
-  /// Adds the sum of `value` times random weights to the loss. The weights are
-  /// parameters, too.
-  void use(const std::string &value, const Extents &shape) {
-    std::string n = std::to_string(++numUses), type = tensor(shape);
-    std::string weights = parameter("weights" + n, shape);
+  /// `value` with another layout; "%NAME".
+  std::string change(const std::string &name, const std::string &op,
+                     const std::string &value, const Extents &shape,
+                     const std::string &from, const std::string &to) {
+    add("%" + name + " = sp." + op + " " + value + " : " + tensor(shape, from) +
+        " -> " + tensor(shape, to));
+    return "%" + name;
+  }
+
+  /// Adds the sum of `value`, invariant or sharded, times random weights to the
+  /// loss. The weights are parameters, too.
+  void use(const std::string &value, const Extents &shape,
+           const std::string &layout = "") {
+    std::string n = std::to_string(++numUses), type = tensor(shape, layout);
+    std::string weights = parameter("weights" + n, shape, layout);
+    std::string partial = layout.empty() ? "" : "partial";
+    std::string sum = "%sum" + n;
     add("%product" + n + " = arith.mulf " + value + ", " + weights + " : " +
         type);
-    add("%sum" + n + " = sp.sum_leading %product" + n + " count " +
-        std::to_string(shape.size()) + " : (" + type + ") -> tensor<f64>");
+    add(sum + " = sp.sum_leading %product" + n + " count " +
+        std::to_string(shape.size()) + " : (" + type + ") -> " +
+        tensor({}, partial));
+    if (!layout.empty())
+      sum = change("total" + n, "all_reduce", sum, {}, partial, "");
     add("%loss" + n + " = arith.addf %loss" + std::to_string(numUses - 1) +
-        ", %sum" + n + " : tensor<f64>");
+        ", " + sum + " : tensor<f64>");
   }
 
   std::string str() const {
-    return "func.func @f(" + arguments +
+    return mesh + "func.func @f(" + arguments +
            ") -> (tensor<f64> {sp.result = \"loss\"}) {\n" + body +
            "  return %loss" + std::to_string(numUses) + " : tensor<f64>\n}\n";
   }
@@ -70,7 +94,7 @@ public:
 private:
   std::mt19937_64 engine{7};
   std::uniform_real_distribution<double> uniform;
-  std::string arguments, body;
+  std::string mesh, arguments, body;
   int numUses = 0;
 };
 
@@ -471,6 +495,189 @@ ProgramText makeLinalg() {
   return text;
 }
 
+/// Every row of the table of layout changes, on each dimension.
+ProgramText makeLayoutChanges() {
+  ProgramText text(-2, 2, /*numRanks=*/2);
+  Extents shape{4, 2, 6};
+  for (std::string d : {"0", "1", "2"}) {
+    std::string shard = "shard(" + d + ")";
+    std::string x = text.parameter("whole" + d, shape);
+    std::string s = text.parameter("sharded" + d, shape, shard);
+
+    // The square stands for work that each rank does alike, or on its own.
+    auto square = [&](const std::string &value, const std::string &layout) {
+      std::string result = value + "_squared";
+      text.add(result + " = arith.mulf " + value + ", " + value + " : " +
+               tensor(shape, layout));
+      return result;
+    };
+    std::string c =
+        text.change("copied" + d, "copy", x, shape, "", "replicate");
+    c = text.change("own" + d, "slice", square(c, "replicate"), shape,
+                    "replicate", shard);
+    text.use(c, shape, shard);
+    text.use(
+        square(text.change("part" + d, "slice", x, shape, "", shard), shard),
+        shape, shard);
+
+    std::string p =
+        text.change("padded" + d, "zero_pad", s, shape, shard, "partial");
+    text.use(square(text.change("reduced" + d, "all_reduce", p, shape,
+                                "partial", ""),
+                    ""),
+             shape);
+    text.use(square(text.change("scattered" + d, "reduce_scatter", p, shape,
+                                "partial", shard),
+                    shard),
+             shape, shard);
+
+    text.use(
+        square(text.change("joined" + d, "all_gather", s, shape, shard, ""),
+               ""),
+        shape);
+    std::string g =
+        text.change("entry" + d, "all_gather", s, shape, shard, "replicate");
+    g = text.change("exit" + d, "slice", square(g, "replicate"), shape,
+                    "replicate", shard);
+    text.use(g, shape, shard);
+  }
+  return text;
+}
+
+/// Operands that are sharded and replicated at the same time: adjoints that sum
+/// over the sharded dimension are partial.
+ProgramText makeShards() {
+  ProgramText text(0.4, 1.6, /*numRanks=*/2);
+  Extents hidden{4, 2, 6};
+  std::string whole = tensor(hidden), onS = tensor(hidden, "shard(0)"),
+              onH = tensor(hidden, "shard(2)");
+  auto copied = [&](const std::string &name, const Extents &shape) {
+    return text.change(name + "_copy", "copy", text.parameter(name, shape),
+                       shape, "", "replicate");
+  };
+  std::string vector = tensor({6}, "replicate");
+
+  // Token-local work on a shard of the sequence.
+  std::string x = text.parameter("x", hidden, "shard(0)");
+  text.add("%normed = sp.rms_norm " + x + ", " + copied("norm_weight", {6}) +
+           " eps 1.0e-03 : (" + onS + ", " + vector + ") -> " + onS);
+  text.add("%biased = sp.bias_add %normed, " + copied("bias", {6}) + " : (" +
+           onS + ", " + vector + ") -> " + onS);
+  text.add("%dropped = sp.dropout %biased p 0.3 op_id 4 : (" + onS + ") -> " +
+           onS);
+  text.add("%linear = sp.linear %dropped, " + copied("linear_weight", {6, 6}) +
+           " bias " + copied("linear_bias", {6}) + " : (" + onS + ", " +
+           tensor({6, 6}, "replicate") + ", " + vector + ") -> " + onS);
+  text.add("%glu = sp.swiglu %linear, " + x + " : (" + onS + ", " + onS +
+           ") -> " + onS);
+  text.add("%scaled = sp.scale %glu by 0.5 : (" + onS + ") -> " + onS);
+  text.add("%spread = sp.broadcast_leading " + copied("vector", {6}) +
+           " count 2 : (" + vector + ") -> " + onS);
+  text.add("%product = sp.mul %scaled, %spread : (" + onS + ", " + onS +
+           ") -> " + onS);
+  text.use("%product", hidden, "shard(0)");
+  text.add("%major = sp.batch_major " + x + " : (" + onS + ") -> " +
+           tensor({2, 4, 6}, "shard(1)"));
+  text.use("%major", {2, 4, 6}, "shard(1)");
+  text.add("%summed = sp.sum_leading " + x + " count 2 : (" + onS + ") -> " +
+           tensor({6}, "partial"));
+  text.use(
+      text.change("summed_all", "all_reduce", "%summed", {6}, "partial", ""),
+      {6});
+  text.add("%targets = arith.constant dense<[[5, -100], [0, 3], [-100, 3], "
+           "[1, 2]]> : tensor<4x2xi64>");
+  text.add("%own_targets = sp.slice %targets : tensor<4x2xi64> -> "
+           "tensor<4x2xi64, #sp.layout<tp = shard(0)>>");
+  text.add("%losses, %count = sp.cross_entropy " + x +
+           ", %own_targets ignore_index -100 : (" + onS +
+           ", tensor<4x2xi64, #sp.layout<tp = shard(0)>>) -> (" +
+           tensor({}, "partial") + ", " + tensor({}, "partial") + ")");
+  text.use(text.change("entropy", "all_reduce", "%losses", {}, "partial", ""),
+           {});
+
+  // Lookup of a table whose columns are sharded.
+  text.add("%ids = arith.constant dense<[[0, 3, 3, 1], [2, 0, 0, 3]]> : "
+           "tensor<2x4xi64>");
+  text.add("%own_ids = sp.copy %ids : tensor<2x4xi64> -> "
+           "tensor<2x4xi64, #sp.layout<tp = replicate>>");
+  text.add("%embedded = sp.embedding %own_ids, " +
+           text.parameter("table", {5, 6}, "shard(1)") +
+           " : (tensor<2x4xi64, #sp.layout<tp = replicate>>, " +
+           tensor({5, 6}, "shard(1)") + ") -> " + onH);
+  text.use("%embedded", hidden, "shard(2)");
+
+  // A column-parallel and a row-parallel linear, attention on heads between.
+  std::string entry = copied("entry", hidden);
+  Extents heads{4, 2, 4, 2}, groups{4, 2, 2, 2};
+  auto project = [&](const std::string &name, const Extents &shape) {
+    int64_t columns = shape[2] * shape[3];
+    Extents flat{4, 2, columns};
+    std::string flatType = tensor(flat, "shard(2)");
+    std::string weight =
+        text.parameter(name + "_weight", {columns, 6}, "shard(0)");
+    std::string bias = text.parameter(name + "_bias", {columns}, "shard(0)");
+    text.add("%" + name + "_flat = sp.linear " + entry + ", " + weight +
+             " bias " + bias + " : (" + tensor(hidden, "replicate") + ", " +
+             tensor({columns, 6}, "shard(0)") + ", " +
+             tensor({columns}, "shard(0)") + ") -> " + flatType);
+    text.add("%" + name + " = tensor.expand_shape %" + name +
+             "_flat [[0], [1], [2, 3]] output_shape [4, 2, " +
+             std::to_string(shape[2]) + ", 2] : " + flatType + " into " +
+             tensor(shape, "shard(2)"));
+    return "%" + name;
+  };
+  std::string q = tensor(heads, "shard(2)"), kv = tensor(groups, "shard(2)");
+  std::string query = project("query", heads), key = project("key", groups),
+              value = project("value", groups);
+  text.add("%cos, %sin = sp.rope_table theta 100.0 : tensor<4x1xf64>, "
+           "tensor<4x1xf64>");
+  for (std::string part : {"cos", "sin"})
+    text.change(part + "_copy", "copy", "%" + part, {4, 1}, "", "replicate");
+  std::string table = tensor({4, 1}, "replicate");
+  text.add("%turned = sp.rope " + query + ", %cos_copy, %sin_copy : (" + q +
+           ", " + table + ", " + table + ") -> " + q);
+  text.add("%attended = sp.attention %turned, " + key + ", " + value +
+           " scale 0.6 causal dropout 0.3 op_id 8 : (" + q + ", " + kv + ", " +
+           kv + ") -> " + q);
+  text.add("%joined = tensor.collapse_shape %attended [[0], [1], [2, 3]] : " +
+           q + " into " + tensor({4, 2, 8}, "shard(2)"));
+  text.add("%row = sp.linear %joined, " +
+           text.parameter("row_weight", {6, 8}, "shard(1)") + " : (" +
+           tensor({4, 2, 8}, "shard(2)") + ", " + tensor({6, 8}, "shard(1)") +
+           ") -> " + tensor(hidden, "partial"));
+  text.use(text.change("reduced", "reduce_scatter", "%row", hidden, "partial",
+                       "shard(0)"),
+           hidden, "shard(0)");
+
+  // Broadcast, transposed and replicated operands of one linalg op.
+  std::string m = text.parameter("matrix", {3, 4}, "shard(1)");
+  std::string row = text.parameter("matrix_row", {4}, "shard(0)");
+  std::string column = copied("matrix_column", {3});
+  std::string across = text.parameter("transposed", {4, 3}, "shard(0)");
+  std::string t = tensor({3, 4}, "shard(1)");
+  text.add("%init = tensor.empty() : " + tensor({4, 3}, "shard(0)"));
+  text.add("%mixed = linalg.generic {indexing_maps = ["
+           "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, "
+           "affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j, i)>, "
+           "affine_map<(i, j) -> (j, i)>], "
+           "iterator_types = [\"parallel\", \"parallel\"]} ins(" +
+           m + ", " + row + ", " + column + ", " + across + " : " + t + ", " +
+           tensor({4}, "shard(0)") + ", " + tensor({3}, "replicate") + ", " +
+           tensor({4, 3}, "shard(0)") +
+           ") outs(%init : " + tensor({4, 3}, "shard(0)") +
+           ") {\n  ^bb0(%a: f64, %r: f64, %c: f64, %u: f64, %o: f64):\n"
+           "    %ar = arith.mulf %a, %r : f64\n"
+           "    %cu = arith.divf %c, %u : f64\n"
+           "    %most = arith.maximumf %ar, %cu : f64\n"
+           "    linalg.yield %most : f64\n  } -> " +
+           tensor({4, 3}, "shard(0)"));
+  text.use("%mixed", {4, 3}, "shard(0)");
+  return text;
+}
+
+const NamedProgram kMeshPrograms[] = {{"LayoutChanges", makeLayoutChanges},
+                                      {"Shards", makeShards}};
+
 const NamedProgram kPrograms[] = {
     {"Math", makeMath},
     {"MathOfPositiveNumbers", makeMathOfPositiveNumbers},
@@ -505,16 +712,18 @@ std::string nameOf(const testing::TestParamInfo<NamedProgram> &info) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Adjoint, testing::ValuesIn(kPrograms),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(MeshPrograms, Adjoint,
+                         testing::ValuesIn(kMeshPrograms), nameOf);
 // Rounding is not linear: the adjoint of a replicated `extf` is refused.
 INSTANTIATE_TEST_SUITE_P(
     Programs, PartialAdjoint,
     testing::ValuesIn(llvm::ArrayRef(kPrograms).drop_back()), nameOf);
 
-/// No op can have an adjoint and be forgotten here. (Layout changes have their
-/// own test, on several ranks.)
+/// No op can have an adjoint and be forgotten here.
 TEST(AdjointPrograms, HaveEveryOp) {
   llvm::StringSet<> seen;
-  for (const NamedProgram &program : kPrograms) {
+  for (const NamedProgram &program :
+       llvm::concat<const NamedProgram>(kPrograms, kMeshPrograms)) {
     auto module = parseProgram(program.make().str());
     ASSERT_TRUE(module) << program.name;
     module->walk([&](mlir::Operation *op) {
@@ -522,17 +731,11 @@ TEST(AdjointPrograms, HaveEveryOp) {
     });
   }
   for (mlir::RegisteredOperationName name :
-       getTestContext().getRegisteredOperations()) {
-    if (!name.hasInterface<AdjointOpInterface>())
-      continue;
-    llvm::StringRef op = name.getStringRef();
-    if (llvm::is_contained({"sp.copy", "sp.slice", "sp.zero_pad",
-                            "sp.all_reduce", "sp.reduce_scatter",
-                            "sp.all_gather"},
-                           op))
-      continue;
-    EXPECT_TRUE(seen.contains(op)) << op.str();
-  }
+       getTestContext().getRegisteredOperations())
+    if (name.hasInterface<AdjointOpInterface>()) {
+      EXPECT_TRUE(seen.contains(name.getStringRef()))
+          << name.getStringRef().str();
+    }
 }
 
 } // namespace

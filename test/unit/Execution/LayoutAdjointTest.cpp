@@ -1,9 +1,10 @@
 //===- LayoutAdjointTest.cpp - <A x, y> = <x, A^T y> ----------------------===//
 //
-// For every layout change A, on integers, exactly. x and y differ from rank to
-// rank where their layout lets them. The op and its adjoint are those that the
-// compiler builds for the types and the cotangents' types; each is run on every
-// rank by the runtime's function that it is lowered to. The inner product is
+// For every layout change A, on distinct integers, exactly. x and y differ from
+// rank to rank where their layout lets them, as arguments of functions cannot:
+// the op and the adjoint that it emits are each run on every rank, on such
+// values, by the runtime's function that they are lowered to. (Whole programs
+// with every layout change are in AdjointTest.cpp.) The inner product is
 // the sum over the ranks of what they hold, an invariant value counted once; so
 // a replicate value meets the sum of its partial cotangent, and the reverse.
 //
@@ -19,6 +20,7 @@
 #include "sp/Runtime/Context.h"
 #include "sp/Runtime/Runtime.h"
 #include "gtest/gtest.h"
+#include <numeric>
 #include <random>
 
 using namespace sp;
@@ -51,20 +53,18 @@ protected:
     return {kind, kind == S ? dim() : -1};
   }
 
-  /// Integers that a value of the layout can be: equal on all ranks if it is
-  /// whole.
+  /// Distinct integers, equal on all ranks if the layout says so.
   Global make(LayoutKind kind, uint64_t seed) {
-    std::mt19937_64 engine(seed);
-    std::uniform_int_distribution<int> uniform(-50, 50);
     int64_t count = kind == S ? numElements() / numRanks() : numElements();
-    Global values(numRanks());
-    for (Local &local : values) {
-      if ((kind == I || kind == R) && &local != &values.front()) {
-        local = values.front();
-        continue;
-      }
-      for (int64_t i = 0; i < count; ++i)
-        local.push_back(uniform(engine));
+    bool isWhole = kind == I || kind == R;
+    Local all(isWhole ? count : count * numRanks());
+    std::iota(all.begin(), all.end(), 1 - static_cast<double>(all.size() / 2));
+    std::mt19937_64 engine(seed);
+    std::shuffle(all.begin(), all.end(), engine);
+    Global values;
+    for (int64_t rank = 0; rank < numRanks(); ++rank) {
+      auto begin = all.begin() + (isWhole ? 0 : rank * count);
+      values.emplace_back(begin, begin + count);
     }
     return values;
   }
@@ -116,24 +116,38 @@ protected:
     return kind == R ? P : kind == P ? R : kind;
   }
 
-  /// The op that `createLayoutChange` has for the types: for a change and, with
-  /// the cotangents' types, for its adjoint.
-  std::string findOp(LayoutKind from, LayoutKind to) {
+  /// The names of the op for the change and of the one that it emits as its
+  /// adjoint, whose types are checked.
+  std::pair<std::string, std::string> findOps(LayoutKind from, LayoutKind to) {
     mlir::Builder builder(&context);
     auto axis = builder.getStringAttr("tp");
     auto plain = mlir::RankedTensorType::get(shape, builder.getF64Type());
-    auto type = withAxisLayout(plain, axis, layout(from));
-    auto target = withAxisLayout(plain, axis, layout(to));
+    auto type = [&](LayoutKind kind) -> mlir::Type {
+      return withAxisLayout(plain, axis, layout(kind));
+    };
     auto module = mlir::OwningOpRef<mlir::ModuleOp>(
         mlir::ModuleOp::create(builder.getUnknownLoc()));
     auto b = mlir::ImplicitLocOpBuilder::atBlockEnd(builder.getUnknownLoc(),
                                                     module->getBody());
-    auto function =
-        mlir::func::FuncOp::create(b, "f", b.getFunctionType({type}, {target}));
+    auto function = mlir::func::FuncOp::create(
+        b, "f", b.getFunctionType({type(from), type(dual(to))}, {}));
     b.setInsertionPointToStart(function.addEntryBlock());
-    mlir::Value change = createLayoutChange(b, function.getArgument(0), target);
-    EXPECT_TRUE(mlir::succeeded(mlir::verify(change.getDefiningOp(), false)));
-    return change.getDefiningOp()->getName().getStringRef().str();
+    mlir::Value x = function.getArgument(0), y = function.getArgument(1);
+    mlir::Value change = createLayoutChange(b, x, type(to));
+
+    llvm::DenseSet<mlir::Value> varied{x, change};
+    ReverseSweep sweep(b, varied);
+    sweep.add(change, y, b.getLoc());
+    EXPECT_TRUE(mlir::succeeded(sweep.run({change.getDefiningOp()})));
+    mlir::Value adjoint = sweep.get(x);
+    EXPECT_EQ(adjoint.getType(), type(dual(from)));
+    EXPECT_EQ(adjoint.getDefiningOp()->getOperand(0), y);
+    auto name = [](mlir::Value value) {
+      mlir::Operation *op = value.getDefiningOp();
+      EXPECT_TRUE(mlir::succeeded(mlir::verify(op, false)));
+      return op->getName().getStringRef().str();
+    };
+    return {name(change), name(adjoint)};
   }
 
   LayoutAdjoint() {
@@ -150,8 +164,7 @@ protected:
 TEST_P(LayoutAdjoint, OnIntegersExactly) {
   auto [from, to] = row();
   Global x = make(from, 1), y = make(dual(to), 2);
-  std::string forward = findOp(from, to);
-  std::string backward = findOp(dual(to), dual(from));
+  auto [forward, backward] = findOps(from, to);
   Global ax = apply(forward, from, to, x);
   Global aty = apply(backward, dual(to), dual(from), y);
   EXPECT_EQ(multiply(to, ax, y), multiply(from, x, aty))

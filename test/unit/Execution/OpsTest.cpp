@@ -111,6 +111,26 @@ TEST_P(Ops, SwiGLUThenBiasThenScale) {
   expectNear(results.at(0), expected);
 }
 
+TEST_P(Ops, BroadcastLeading) {
+  int64_t n = cols();
+  const Values &x = random("x", 1), &w = random("w", n);
+  std::string t = tensor({rows, n}), v = tensor({n}), s = tensor({});
+  auto results =
+      run("func.func @f(%x: " + s + " {sp.param = \"x\"}, %w: " + v +
+          " {sp.param = \"w\"}) -> (" + t + " {sp.result = \"y\"}, " + t +
+          " {sp.result = \"z\"}) {\n"
+          "  %y = sp.broadcast_leading %x count 2 : (" +
+          s + ") -> " + t +
+          "\n"
+          "  %z = sp.broadcast_leading %w count 1 : (" +
+          v + ") -> " + t + "\n  return %y, %z : " + t + ", " + t + "\n}");
+  EXPECT_EQ(results.at(0), Values(rows * n, x[0]));
+  Values repeated;
+  for (int64_t r = 0; r < rows; ++r)
+    repeated.insert(repeated.end(), w.begin(), w.end());
+  EXPECT_EQ(results.at(1), repeated);
+}
+
 TEST_P(Ops, ElementwiseWithSplatConstants) {
   int64_t n = cols();
   const Values &x = random("x", rows * n);

@@ -14,15 +14,23 @@ using Values = std::vector<double>;
 /// Parameters from memory.
 class TestSource : public ParameterSource {
 public:
-  llvm::Error read(llvm::StringRef name, llvm::ArrayRef<int64_t>,
-                   llvm::ArrayRef<int64_t>, llvm::ArrayRef<int64_t>,
-                   DType target, void *dst) const override {
+  llvm::Error read(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
+                   llvm::ArrayRef<int64_t> offsets,
+                   llvm::ArrayRef<int64_t> sizes, DType target,
+                   void *dst) const override {
     const Values &from = values.at(name.str());
-    if (target == DType::I64)
-      for (size_t i = 0; i < from.size(); ++i)
-        static_cast<int64_t *>(dst)[i] = static_cast<int64_t>(from[i]);
-    else
-      convertElements(DType::F64, from.data(), target, dst, from.size());
+    forEachRun(shape, offsets, sizes,
+               [&](int64_t source, int64_t block, int64_t length) {
+                 if (target == DType::I64)
+                   for (int64_t i = 0; i < length; ++i)
+                     static_cast<int64_t *>(dst)[block + i] =
+                         static_cast<int64_t>(from[source + i]);
+                 else
+                   convertElements(DType::F64, &from[source], target,
+                                   static_cast<char *>(dst) +
+                                       block * byteSize(target),
+                                   length);
+               });
     return llvm::Error::success();
   }
   llvm::Error
