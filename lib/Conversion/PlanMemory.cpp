@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "sp/Analysis/SavedActivations.h"
 #include "sp/Conversion/Passes.h"
 #include "sp/Dialect/SPOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -143,6 +144,9 @@ private:
   int64_t place(OpResult result);
   void release(Value root);
   Value findInPlaceInput(OpResult result);
+  /// The bytes of the activations that live from the forward to the backward
+  /// pass.
+  int64_t getSavedBytes();
 
   func::FuncOp function;
   llvm::DenseMap<Value, Value> rootOf;
@@ -238,6 +242,26 @@ void Planner::release(Value root) {
   live.erase(it);
 }
 
+int64_t Planner::getSavedBytes() {
+  llvm::DenseSet<Operation *> forward = findForwardOps(function);
+  llvm::DenseSet<Value> activations = findActivations(function);
+  llvm::DenseSet<Value> saved;
+  int64_t bytes = 0;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (forward.contains(&op))
+      continue;
+    for (Value operand : op.getOperands()) {
+      Value root = getRoot(operand);
+      Operation *producer = root.getDefiningOp();
+      if (producer && forward.contains(producer) &&
+          ownsResultBuffers(producer) && activations.contains(root) &&
+          saved.insert(root).second)
+        bytes += getByteSize(root.getType());
+    }
+  }
+  return bytes;
+}
+
 void Planner::plan() {
   findLastUses();
   Builder builder(function.getContext());
@@ -261,6 +285,8 @@ void Planner::plan() {
                     builder.getI64IntegerAttr(arena.getSize()));
   function->setAttr(kActivationBytesAttr,
                     builder.getI64IntegerAttr(activationBytes));
+  if (int64_t bytes = getSavedBytes())
+    function->setAttr(kSavedBytesAttr, builder.getI64IntegerAttr(bytes));
 }
 
 namespace {

@@ -22,7 +22,7 @@ static bool isLeadingRows(tensor::ExtractSliceOp slice) {
 Value sp::getAliasedOperand(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp,
-          UnpackOp>(op) ||
+          OptimizationBarrierOp, UnpackOp>(op) ||
       (slice && isLeadingRows(slice)))
     return op->getOperand(0);
   return {};

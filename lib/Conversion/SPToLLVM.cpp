@@ -575,8 +575,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
         return success();
       })
       // Nothing to compute: another name, or no contents yet.
-      .Case<tensor::CollapseShapeOp, tensor::EmptyOp, tensor::ExpandShapeOp,
-            UnpackOp>([](auto) { return success(); })
+      .Case<OptimizationBarrierOp, tensor::CollapseShapeOp, tensor::EmptyOp,
+            tensor::ExpandShapeOp, UnpackOp>([](auto) { return success(); })
       .Case([](tensor::ExtractSliceOp op) -> LogicalResult {
         if (!getAliasedOperand(op))
           return op.emitOpError(

@@ -204,6 +204,13 @@ LogicalResult SwiGLUOp::emitAdjoint(AdjointEmitter &adjoint) {
   return success();
 }
 
+LayoutRule OptimizationBarrierOp::getLayoutRule() {
+  return LayoutRule::elementwise(*this);
+}
+bool OptimizationBarrierOp::isLinearIn(const llvm::SmallBitVector &operands) {
+  return true;
+}
+
 LogicalResult DropoutOp::verify() {
   if (failed(verifyElementwise(*this)))
     return failure();

@@ -235,5 +235,6 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
   };
   program.arenaBytes = bytes(kArenaBytesAttr);
   program.activationBytes = bytes(kActivationBytesAttr);
+  program.savedBytes = bytes(kSavedBytesAttr);
   return program;
 }

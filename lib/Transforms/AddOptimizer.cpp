@@ -152,7 +152,7 @@ LogicalResult OptimizerBuilder::build() {
   Value step = addArgument(RankedTensorType::get({}, b.getI64Type()),
                            kInputAttr, "step");
   Value norm = getNorm(gradients);
-  addResult(norm, kResultAttr, "grad_norm");
+  addResult(norm, kResultAttr, kGradNormResult);
   Value scale = getScale(norm);
   Value count = arith::SIToFPOp::create(b, scalar, step);
   Value correction1 = getCorrection(options.beta1, count);

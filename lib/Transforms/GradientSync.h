@@ -4,12 +4,10 @@
 #define SP_LIB_TRANSFORMS_GRADIENTSYNC_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "sp/Analysis/SavedActivations.h"
 #include "sp/Dialect/SPOps.h"
 
 namespace sp {
-
-/// A gradient is the result of this prefix and the parameter's name.
-inline constexpr llvm::StringLiteral kGradientPrefix = "grad.";
 
 /// A parameter's gradient, and the collectives that sum it over ranks.
 struct GradientSync {

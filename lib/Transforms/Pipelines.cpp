@@ -32,6 +32,10 @@ void sp::buildGradientPipeline(OpPassManager &pm,
   pm.addPass(createSPVerifyLayouts());
   pm.addPass(createSPDifferentiate());
   pm.addPass(createSPVerifyLayouts());
+  // Before accumulation, which repeats whatever this decides.
+  pm.addPass(
+      createSPRematerialize({options.recompute, options.activationBudget}));
+  pm.addPass(createSPVerifyLayouts());
   if (options.accumulationSteps != 1) {
     pm.addPass(createSPAccumulateGradients({options.accumulationSteps}));
     pm.addPass(createSPVerifyLayouts());

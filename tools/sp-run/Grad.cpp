@@ -26,6 +26,7 @@ Error sp::runGrad() {
   return runModelOnBatch(*model, *options, program, [](auto &pm) {
     GradientOptions gradient;
     gradient.syncAtEnd = syncAtEnd;
+    applyMemoryOptions(gradient);
     buildGradientPipeline(pm, gradient);
   });
 }

@@ -1,6 +1,7 @@
 //===- Options.cpp - the command line of sp-run ---------------------------===//
 
 #include "Model.h"
+#include "sp/Transforms/Pipelines.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -71,6 +72,17 @@ static cl::opt<std::string>
     seed("seed", TRAINING_COMMANDS,
          cl::desc("of dropout and of the order of the data (default 0)"),
          cl::value_desc("N"), cl::init("0"));
+static cl::opt<std::string> recompute(
+    "recompute", TRAINING_COMMANDS,
+    cl::desc("what the backward pass may run again to save memory: none, "
+             "gathers (of sequence shards), all (cheap ops as well) or auto "
+             "(default: all under a budget in bytes, else gathers)"),
+    cl::value_desc("KIND"), cl::init("auto"));
+static cl::opt<std::string> activationBudget(
+    "activation-budget", TRAINING_COMMANDS,
+    cl::desc("activations to save for the backward pass: at most so many bytes "
+             "per rank, such as 64MiB, or min (default)"),
+    cl::value_desc("BYTES"), cl::init("min"));
 static cl::opt<std::string>
     repeat("repeat", cl::sub(getForwardCommand()), cl::sub(getGradCommand()),
            cl::sub(getExecCommand()),
@@ -107,6 +119,11 @@ Expected<int64_t> sp::parsePositive(StringRef option, StringRef text) {
     return usageError(option + " must be a number of at least 1, not `" + text +
                       "`");
   return value;
+}
+
+void sp::applyMemoryOptions(GradientOptions &options) {
+  options.recompute = recompute;
+  options.activationBudget = activationBudget;
 }
 
 Error sp::applyTrainingOptions(ModelOptions &model, CommonOptions &options) {

@@ -62,6 +62,10 @@ llvm::Expected<int64_t> parsePositive(llvm::StringRef option,
 struct ModelOptions;
 llvm::Error applyTrainingOptions(ModelOptions &model, CommonOptions &options);
 
+/// `--recompute` and `--activation-budget`.
+struct GradientOptions;
+void applyMemoryOptions(GradientOptions &options);
+
 llvm::Error runForward();
 llvm::Error runGrad();
 llvm::Error runTrain();

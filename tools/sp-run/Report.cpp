@@ -83,7 +83,11 @@ void Report::print(raw_ostream &os) const {
   line("memory") << formatBytes(program.arenaBytes)
                  << " arena per rank planned, " << formatBytes(touched)
                  << " touched; " << formatBytes(program.activationBytes)
-                 << " without reuse\n";
+                 << " without reuse";
+  if (program.savedBytes)
+    os << "; " << formatBytes(program.savedBytes)
+       << " of activations saved for the backward pass";
+  os << "\n";
 }
 
 Error Report::writeJSON(StringRef path) const {
@@ -110,6 +114,8 @@ Error Report::writeJSON(StringRef path) const {
       json::Object{{"planned", program.arenaBytes},
                    {"measured", json::Array(run.arenaBytesTouched)}};
   root["activation_bytes"] = program.activationBytes;
+  if (program.savedBytes)
+    root["saved_activation_bytes"] = program.savedBytes;
   json::Object mesh;
   for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
     mesh[axis] = size;

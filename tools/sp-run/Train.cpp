@@ -305,6 +305,7 @@ Error sp::runTrain() {
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   auto module = buildModel(*context, *model, program, [&](auto &pm) {
     TrainStepOptions step;
+    applyMemoryOptions(step);
     step.accumulationSteps = training->accumulationSteps;
     step.weightDecay = training->weightDecay;
     step.maxNorm = training->maxNorm;

@@ -14,11 +14,13 @@
 
 namespace sp {
 
-/// What `sp-plan-memory` leaves on a function: the bytes of its arena, and of
-/// all its values without reuse.
+/// What `sp-plan-memory` leaves on a function: the bytes of its arena, of all
+/// its values without reuse, and of the activations that its forward pass saves
+/// for its backward pass, if it has one.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "sp.arena_bytes";
 inline constexpr llvm::StringLiteral kActivationBytesAttr =
     "sp.activation_bytes";
+inline constexpr llvm::StringLiteral kSavedBytesAttr = "sp.saved_bytes";
 
 #define GEN_PASS_DECL
 #include "sp/Conversion/Passes.h.inc"

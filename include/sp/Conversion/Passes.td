@@ -56,8 +56,9 @@ def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
 
     Results: `sp.offsets` on the ops (-1 - i for what lies in argument i); on the
     function `sp.arena_bytes`, the size of
-    the arena, and `sp.activation_bytes`, the sum of all values' sizes, which is what
-    they would take without reuse.
+    the arena, `sp.activation_bytes`, the sum of all values' sizes, which is what
+    they would take without reuse, and `sp.saved_bytes`, what the activations take
+    that live from the forward to the backward pass, if there is one.
 
     Constraints:
     - (C1) the function is one block of ops without regions, other than row kernels.

@@ -475,6 +475,21 @@ def SP_BatchMajorOp : SP_DifferentiableOp<"batch_major", ["isLinearIn"]> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
+def SP_OptimizationBarrierOp
+    : SP_ComputeOp<"optimization_barrier", ["isLinearIn"], [SameOperandsAndResultType]> {
+  let summary = "the same value, behind which nothing is merged with what is before";
+  let description = [{
+    What the backward pass recomputes is equal to what the forward pass computed, and
+    a pass that merges equal ops would keep the first one's result alive for it. So
+    recomputed ops read what was saved through a barrier. Moves nothing, and has no
+    adjoint: it is made after differentiation.
+  }];
+  let arguments = (ins SP_Tensor:$input);
+  let results = (outs SP_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 0;
+}
+
 include "sp/Dialect/SPGradOps.td"
 include "sp/Dialect/SPLocalOps.td"
 

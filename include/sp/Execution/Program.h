@@ -41,6 +41,7 @@ struct Program {
   std::vector<ProgramTensor> arguments, results;
   int64_t arenaBytes = 0;
   int64_t activationBytes = 0;
+  int64_t savedBytes = 0;
 
   /// `entry` empty: the only public function with `sp` names on its arguments
   /// or results.

@@ -134,6 +134,41 @@ def SPDifferentiate : Pass<"sp-differentiate", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SPRematerialize : Pass<"sp-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "chooses what the forward pass saves for the backward pass";
+  let description = [{
+    Activations that the backward pass reads are saved, or recomputed from saved ones:
+    `recompute=gathers` lets it gather again what was gathered from sequence shards,
+    so that no full sequence is saved; `all` also lets it repeat ops whose work is of
+    the size of their data (norms, activation products, rope, dropout: the same mask);
+    `none` lets it repeat nothing; `auto` is `all` if a number of bytes is given, else
+    `gathers`. Of the plans that save at most `activation-budget`
+    bytes per rank, the cheapest; with `min`, the one that saves the fewest bytes, and
+    of these the cheapest. Work is counted in bytes moved through memory, 8 times as
+    much for bytes sent to other ranks. The plan is reported as a table.
+
+    Values that depend on no input, such as casts of parameters, are not activations.
+    What is recomputed reads saved values through `sp.optimization_barrier`.
+
+    Constraints:
+    - (C1) a function returns gradients.
+    - (C2) some plan fits the budget; the error names the least number that does.
+    - (C3) `recompute` is auto, none, gathers or all; `activation-budget` is `min` or a
+      number of bytes, with or without KiB, MiB or GiB.
+  }];
+  let options = [
+    Option<"recompute", "recompute", "std::string", /*default=*/"\"auto\"",
+           "what the backward pass may run again: auto, none, gathers or all">,
+    Option<"activationBudget", "activation-budget", "std::string", /*default=*/"\"min\"",
+           "bytes per rank to save at most, or min">,
+  ];
+  let statistics = [
+    Statistic<"savedBytes", "saved-bytes", "bytes of activations saved per rank">,
+    Statistic<"numRecomputed", "recomputed", "ops that the backward pass runs again">,
+  ];
+  let dependentDialects = ["::sp::SPDialect"];
+}
+
 def SPPrintGradientSync : Pass<"sp-print-gradient-sync", "::mlir::ModuleOp"> {
   let summary = "prints which gradients are summed over ranks, and why";
   let description = [{

@@ -33,6 +33,17 @@ struct GradientOptions : mlir::PassPipelineOptions<GradientOptions> {
   Option<int64_t> accumulationSteps{
       *this, "accumulation-steps",
       llvm::cl::desc("micro-batches per optimizer step"), llvm::cl::init(1)};
+  Option<std::string> recompute{
+      *this, "recompute",
+      llvm::cl::desc("what the backward pass may run again: none, gathers (of "
+                     "sequence shards), all (cheap ops as well) or auto (all "
+                     "under a budget in bytes, else gathers)"),
+      llvm::cl::init("auto")};
+  Option<std::string> activationBudget{
+      *this, "activation-budget",
+      llvm::cl::desc("activations to save for the backward pass: at most so "
+                     "many bytes per rank, or min"),
+      llvm::cl::init("min")};
   Option<bool> syncAtEnd{
       *this, "sync-at-end",
       llvm::cl::desc("one sum over ranks for all gradients; false: one for "
