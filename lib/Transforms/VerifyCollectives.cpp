@@ -27,7 +27,8 @@ using namespace sp;
 
 namespace {
 /// The arguments and collectives that reach each value without another
-/// collective in between. Bit i is argument i, then come the collectives.
+/// collective in between. Bit i is argument i, then come the collectives. What
+/// travels packed in one vector is told apart again behind it.
 class Origins {
 public:
   explicit Origins(func::FuncOp function)
@@ -36,9 +37,8 @@ public:
       set(argument, argument.getArgNumber());
   }
 
-  void addCollective(Value result) {
-    set(result, numArguments + numCollectives++);
-  }
+  /// A collective's result, or one of the tensors in a packed vector: by itself.
+  void addOwn(Value result) { set(result, numArguments + numOwn++); }
   /// The results of local work are reached by what reaches its operands.
   void addLocal(Operation *op);
   /// Forgets values whose last reader is `op`: only what is live is kept.
@@ -50,7 +50,7 @@ public:
 private:
   void set(Value value, unsigned bit) { origins[value].set(bit); }
 
-  unsigned numArguments, numCollectives = 0;
+  unsigned numArguments, numOwn = 0;
   DenseMap<Value, llvm::SparseBitVector<>> origins;
   DenseMap<Value, unsigned> readers;
 };
@@ -153,7 +153,7 @@ std::string Origins::str(Value value) const {
   return text;
 }
 
-/// One line per collective, and one per function result.
+/// One line per collective and per packed vector, and one per function result.
 static SmallVector<std::string> getRecord(func::FuncOp function) {
   Origins origins(function);
   SmallVector<std::string> record;
@@ -168,7 +168,16 @@ static SmallVector<std::string> getRecord(func::FuncOp function) {
       os << " " << collective.getInput().getType() << " from "
          << origins.str(collective.getInput());
       record.push_back(line);
-      origins.addCollective(collective.getResult());
+      origins.addOwn(collective.getResult());
+    } else if (auto pack = dyn_cast<PackOp>(op)) {
+      os << "pack";
+      for (Value input : pack.getInputs())
+        os << " " << origins.str(input);
+      record.push_back(line);
+      origins.addLocal(&op);
+    } else if (auto unpack = dyn_cast<UnpackOp>(op)) {
+      for (Value output : unpack.getOutputs())
+        origins.addOwn(output);
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       for (Value value : ret.getOperands()) {
         line.clear();
