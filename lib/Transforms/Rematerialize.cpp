@@ -64,7 +64,9 @@ private:
   int64_t getBytes(Value value) const {
     return getBytesPerRank(tensorType(value), mesh);
   }
-  bool isBackwardUse(Operation *user) const { return !forward.contains(user); }
+  bool isBackwardUse(Operation *user) const {
+    return !forward.contains(user) && !user->hasTrait<OpTrait::IsTerminator>();
+  }
   /// A forward result that takes memory if it is saved.
   bool isSavable(Value value) const {
     return activations.contains(value) &&
