@@ -556,7 +556,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
             CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp,
             LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
-            PackOp, RopeTableOp, RowKernelOp, ShiftLabelsOp, SumLeadingOp,
+            RopeTableOp, RowKernelOp, ShiftLabelsOp, SumLeadingOp,
             SumSquaresOp, func::ReturnOp>([&](auto op) {
         lower(op);
         return success();
@@ -565,6 +565,18 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
         if (!isa<DenseElementsAttr>(op.getValue()))
           return op.emitOpError("is not a dense tensor (C2)");
         lower(op);
+        return success();
+      })
+      .Case<PackOp, UnpackOp>([&](auto op) -> LogicalResult {
+        // Of several rows, each has a part of every tensor.
+        Value packed = isa<PackOp>(op.getOperation()) ? op->getResult(0)
+                                                      : op->getOperand(0);
+        if (tensorType(packed).getRank() == 2 && shapeOf(packed).front() != 1)
+          return op.emitOpError("has ")
+                 << shapeOf(packed).front()
+                 << " rows on a rank, must have one (C2)";
+        if (auto pack = dyn_cast<PackOp>(op.getOperation()))
+          lower(pack);
         return success();
       })
       .Case([&](LinearOp op) -> LogicalResult {
@@ -576,7 +588,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       })
       // Nothing to compute: another name, or no contents yet.
       .Case<OptimizationBarrierOp, tensor::CollapseShapeOp, tensor::EmptyOp,
-            tensor::ExpandShapeOp, UnpackOp>([](auto) { return success(); })
+            tensor::ExpandShapeOp>([](auto) { return success(); })
       .Case([](tensor::ExtractSliceOp op) -> LogicalResult {
         if (!getAliasedOperand(op))
           return op.emitOpError(

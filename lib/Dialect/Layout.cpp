@@ -19,6 +19,8 @@ std::string AxisLayout::str() const {
     return "shard(" + std::to_string(dim) + ")";
   case LayoutKind::Partial:
     return "partial";
+  case LayoutKind::Mixed:
+    return "mixed";
   }
   llvm_unreachable("all kinds handled");
 }
@@ -29,6 +31,13 @@ llvm::hash_code sp::hash_value(const AxisEntry &entry) {
                             entry.layout.dim);
 }
 
+ArrayRef<AxisEntry> sp::getLayoutEntries(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                       : LayoutAttr();
+  return layout ? layout.getEntries() : ArrayRef<AxisEntry>();
+}
+
 AxisLayout sp::getAxisLayout(Type type, StringRef axis) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -37,14 +46,57 @@ AxisLayout sp::getAxisLayout(Type type, StringRef axis) {
   return layout ? layout.getAxis(axis) : AxisLayout::invariant();
 }
 
+/// Replaces the entries of axes that are parts of one by the one's, if all parts
+/// are alike.
+static void joinParts(SmallVectorImpl<AxisEntry> &entries, StringAttr axis,
+                      ArrayRef<StringAttr> parts) {
+  AxisLayout layout;
+  unsigned count = 0;
+  for (const AxisEntry &entry : entries) {
+    if (!llvm::is_contained(parts, entry.axis))
+      continue;
+    if (count++ > 0 && entry.layout != layout)
+      return;
+    layout = entry.layout;
+  }
+  if (count != parts.size())
+    return;
+  auto *first = llvm::find_if(entries, [&](const AxisEntry &entry) {
+    return llvm::is_contained(parts, entry.axis);
+  });
+  *first = AxisEntry{axis, layout};
+  llvm::erase_if(entries, [&](const AxisEntry &entry) {
+    return llvm::is_contained(parts, entry.axis);
+  });
+}
+
 RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
                                     AxisLayout layout,
                                     ArrayRef<StringAttr> meshAxes) {
+  StringRef parent = getParentAxis(axis);
+  SmallVector<StringAttr> parts;
+  StringAttr whole;
+  if (!parent.empty())
+    for (StringAttr other : meshAxes) {
+      if (other.getValue() == parent)
+        whole = other;
+      if (getParentAxis(other) == parent)
+        parts.push_back(other);
+    }
+
   SmallVector<AxisEntry> entries;
   if (auto old = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
-    for (const AxisEntry &entry : old.getEntries())
-      if (entry.axis != axis)
-        entries.push_back(entry);
+    for (const AxisEntry &entry : old.getEntries()) {
+      if (entry.axis == axis || getParentAxis(entry.axis) == axis.getValue())
+        continue;
+      if (!parent.empty() && entry.axis.getValue() == parent) {
+        for (StringAttr part : parts)
+          if (part != axis)
+            entries.push_back({part, entry.layout});
+        continue;
+      }
+      entries.push_back(entry);
+    }
   if (!layout.isInvariant()) {
     auto order = [&](StringAttr name) {
       return llvm::find(meshAxes, name) - meshAxes.begin();
@@ -54,6 +106,8 @@ RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
     });
     entries.insert(position, AxisEntry{axis, layout});
   }
+  if (whole)
+    joinParts(entries, whole, parts);
   Attribute encoding;
   if (!entries.empty())
     encoding = LayoutAttr::get(axis.getContext(), entries);

@@ -107,3 +107,27 @@ LogicalResult sp::verifyLayoutOf(Operation *op, LayoutAttr layout, Value value,
       shapeOf(value), tensorType(value).getElementType(),
       [&] { return op->emitOpError("(") << constraint << ") "; });
 }
+
+bool sp::splitsHeadGroups(Operation *op, ValueRange keyAndValue,
+                          StringRef axis) {
+  auto module = op->getParentOfType<ModuleOp>();
+  MeshOp mesh = module ? MeshOp::lookup(module) : MeshOp();
+  if (!mesh)
+    return false;
+  for (Value value : keyAndValue) {
+    // Query heads are numbered group by group, so the groups must be what the
+    // major axes share out.
+    int64_t heads = tensorType(value).getDimSize(2);
+    for (StringAttr other : mesh.getLeafAxes()) {
+      if (getAxisLayout(value.getType(), other) != AxisLayout::shard(2))
+        continue;
+      if (mesh.getAxisIndex(other) >= mesh.getAxisIndex(axis) ||
+          heads % mesh.getAxisSize(other))
+        return false;
+      heads /= mesh.getAxisSize(other);
+    }
+    if (heads != 1)
+      return false;
+  }
+  return true;
+}

@@ -53,6 +53,12 @@ mlir::SmallVector<mlir::Value> operandsAndResults(mlir::Operation *op);
 bool isExactly(const llvm::SmallBitVector &operands,
                std::initializer_list<unsigned> wanted);
 
+/// True if `op` may have query heads sharded along `axis` beside key/value heads
+/// that are not: each rank has one key/value head, to which all its query heads
+/// belong.
+bool splitsHeadGroups(mlir::Operation *op, mlir::ValueRange keyAndValue,
+                      mlir::StringRef axis);
+
 /// C1, C2 and C4 of `attention`, and of its adjoint, where `result` is what has
 /// the result's type.
 template <typename OpTy>

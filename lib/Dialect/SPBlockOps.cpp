@@ -378,8 +378,21 @@ LogicalResult AttentionOp::verify() {
 
 LayoutRule AttentionOp::getLayoutRule() {
   // One letter for query and key/value heads: a shard holds whole groups,
-  // because the mesh-aware verifier demands that T divides both.
+  // because the mesh-aware verifier demands that T divides both. Beyond that,
+  // `inferLayouts` knows shards of one group.
   return LayoutRule::get({"sbhd", "sbhd", "sbhd"}, {"sbhd"}, "", "sd");
+}
+
+LogicalResult
+AttentionOp::inferLayouts(StringRef axis, ArrayRef<AxisLayout> operands,
+                          SmallVectorImpl<AxisLayout> &results) {
+  if (operands[0] == AxisLayout::shard(2) && operands[1].isReplicate() &&
+      operands[2].isReplicate() &&
+      splitsHeadGroups(*this, {getKey(), getValue()}, axis)) {
+    results.assign(1, AxisLayout::shard(2));
+    return success();
+  }
+  return detail::inferLayoutsByRule(*this, axis, operands, results);
 }
 
 bool AttentionOp::isLinearIn(const llvm::SmallBitVector &operands) {

@@ -33,10 +33,17 @@ void SPDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 AxisLayout LayoutAttr::getAxis(StringRef axis) const {
-  for (const AxisEntry &entry : getEntries())
+  StringRef parent = getParentAxis(axis);
+  AxisLayout found;
+  for (const AxisEntry &entry : getEntries()) {
     if (entry.axis.getValue() == axis)
       return entry.layout;
-  return AxisLayout::invariant();
+    if (!parent.empty() && entry.axis.getValue() == parent)
+      return entry.layout;
+    if (getParentAxis(entry.axis) == axis)
+      found = AxisLayout::mixed();
+  }
+  return found;
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
@@ -96,6 +103,13 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!names.insert(entry.axis.getValue()).second)
       return emitError() << "mesh axis `" << entry.axis.getValue()
                          << "` is named twice";
+    if (StringRef parent = getParentAxis(entry.axis);
+        !parent.empty() &&
+        llvm::any_of(entries, [&](const AxisEntry &other) {
+          return other.axis.getValue() == parent;
+        }))
+      return emitError() << "mesh axis `" << parent << "` and its part `"
+                         << entry.axis.getValue() << "` are both named";
     if (entry.layout.isInvariant())
       return emitError() << "mesh axis `" << entry.axis.getValue()
                          << "` is invariant and must not be named";
@@ -180,7 +194,40 @@ LogicalResult MeshOp::verify() {
     if (!seen.insert(name).second)
       return emitOpError("axis `") << name << "` is named twice (C2)";
   }
-  return success();
+  return verifySubAxes();
+}
+
+/// C3.
+LogicalResult MeshOp::verifySubAxes() {
+  StringRef axis;
+  int64_t whole = 1, product = 1;
+  bool isSplit = false;
+  auto checkProduct = [&]() -> LogicalResult {
+    if (isSplit && product != whole)
+      return emitOpError("axis `") << axis << "` has size " << whole
+                                   << ", but the sizes of its parts multiply to "
+                                   << product << " (C3)";
+    return success();
+  };
+  for (auto [name, size] : llvm::zip(
+           getAxisNames().getAsValueRange<StringAttr>(), getAxisSizes())) {
+    StringRef parent = getParentAxis(name);
+    if (parent.empty()) {
+      if (failed(checkProduct()))
+        return failure();
+      axis = name;
+      whole = size;
+      product = 1;
+      isSplit = false;
+      continue;
+    }
+    if (parent != axis)
+      return emitOpError("axis `") << name << "` does not follow `" << parent
+                                   << "`, of which it is a part (C3)";
+    isSplit = true;
+    product *= size;
+  }
+  return checkProduct();
 }
 
 MeshOp MeshOp::lookup(ModuleOp module) {
@@ -203,6 +250,32 @@ int64_t MeshOp::getAxisSize(StringRef axis) {
 
 SmallVector<StringAttr> MeshOp::getAxes() {
   return llvm::to_vector(getAxisNames().getAsRange<StringAttr>());
+}
+
+SmallVector<StringAttr> MeshOp::getLeafAxes() {
+  SmallVector<StringAttr> axes = getAxes(), leaves;
+  for (StringAttr axis : axes)
+    if (llvm::none_of(axes, [&](StringAttr other) {
+          return getParentAxis(other) == axis.getValue();
+        }))
+      leaves.push_back(axis);
+  return leaves;
+}
+
+int64_t MeshOp::getAxisStride(StringRef axis) {
+  // Major to minor: what comes after an axis, and is no part of it, varies
+  // faster; within an axis its parts do likewise.
+  StringRef parent = getParentAxis(axis);
+  int64_t stride = 1;
+  for (StringAttr other : llvm::reverse(getAxes())) {
+    if (other.getValue() == axis)
+      break;
+    StringRef otherParent = getParentAxis(other);
+    if (otherParent.empty() ? other.getValue() != parent
+                            : otherParent == parent)
+      stride *= getAxisSize(other);
+  }
+  return stride;
 }
 
 #define GET_OP_CLASSES

@@ -133,6 +133,21 @@ LayoutRule AttentionGradOp::getLayoutRule() {
                          {"sbhd", "sbhd", "sbhd"}, "", "sd");
 }
 
+/// Each rank has its own queries' contribution to their group's head.
+LogicalResult
+AttentionGradOp::inferLayouts(StringRef axis, ArrayRef<AxisLayout> operands,
+                              SmallVectorImpl<AxisLayout> &results) {
+  if (operands[0] == AxisLayout::shard(2) &&
+      operands[1] == AxisLayout::shard(2) && operands[2].isReplicate() &&
+      operands[3].isReplicate() &&
+      splitsHeadGroups(*this, {getKey(), getValue()}, axis)) {
+    results.assign({AxisLayout::shard(2), AxisLayout::partial(),
+                    AxisLayout::partial()});
+    return success();
+  }
+  return detail::inferLayoutsByRule(*this, axis, operands, results);
+}
+
 bool AttentionGradOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {0});
 }
@@ -197,29 +212,49 @@ static LogicalResult verifyPacked(Operation *op, Value packed,
   int64_t elements = 0;
   for (Value part : parts)
     elements += tensorType(part).getNumElements();
-  if (failed(verifyShape(op, "the vector", packed, {elements}, "C1")))
+  if (tensorType(packed).getRank() != 2) {
+    if (failed(verifyShape(op, "the vector", packed, {elements}, "C1")))
+      return failure();
+    return verifySameElementType(op, operandsAndResults(op), "C2");
+  }
+  int64_t rows = shapeOf(packed).front();
+  for (Value part : parts)
+    if (ArrayRef<int64_t> shape = shapeOf(part);
+        rows == 0 || shape.empty() || shape.front() % rows)
+      return op->emitOpError("packs ")
+             << rows << " rows, which do not divide the first dimension of "
+             << part.getType() << " (C1)";
+  if (failed(verifyShape(op, "the rows", packed, {rows, elements / rows}, "C1")))
     return failure();
   return verifySameElementType(op, operandsAndResults(op), "C2");
 }
 
-/// No dimension of any of the tensors may be sharded.
-static LayoutRule getBlockedRule(Operation *op) {
+/// No dimension may be sharded, but the first of all if there are rows.
+static LayoutRule getPackedRule(Operation *op, Value packed) {
+  bool hasRows = tensorType(packed).getRank() == 2;
   LayoutRule rule;
-  auto block = [](ValueRange values) {
-    return llvm::map_to_vector(values, [](Value value) {
-      return SmallVector<int64_t>(tensorType(value).getRank(),
-                                  LayoutRule::kBlocked);
+  auto block = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value value) {
+      SmallVector<int64_t> factors(tensorType(value).getRank(),
+                                   LayoutRule::kBlocked);
+      if (hasRows)
+        factors.front() = 0;
+      return factors;
     });
   };
   llvm::append_range(rule.operands, block(op->getOperands()));
   llvm::append_range(rule.results, block(op->getResults()));
+  if (hasRows)
+    rule.isReduction.push_back(false);
   return rule;
 }
 
 LogicalResult PackOp::verify() {
   return verifyPacked(*this, getResult(), getInputs());
 }
-LayoutRule PackOp::getLayoutRule() { return getBlockedRule(*this); }
+LayoutRule PackOp::getLayoutRule() {
+  return getPackedRule(*this, getResult());
+}
 bool PackOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return operands.all();
 }
@@ -227,7 +262,9 @@ bool PackOp::isLinearIn(const llvm::SmallBitVector &operands) {
 LogicalResult UnpackOp::verify() {
   return verifyPacked(*this, getInput(), getOutputs());
 }
-LayoutRule UnpackOp::getLayoutRule() { return getBlockedRule(*this); }
+LayoutRule UnpackOp::getLayoutRule() {
+  return getPackedRule(*this, getInput());
+}
 bool UnpackOp::isLinearIn(const llvm::SmallBitVector &) { return true; }
 
 //===----------------------------------------------------------------------===//

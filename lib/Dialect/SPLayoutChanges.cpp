@@ -75,12 +75,14 @@ template <typename OpTy> static LogicalResult verifyChange(OpTy op) {
 }
 
 /// The result's layout is the op's own choice, within its table row; along
-/// other axes the layout goes through unchanged.
+/// other axes the layout goes through unchanged. A change along an axis is one
+/// along each of its parts.
 template <typename OpTy>
 static LogicalResult inferChange(OpTy op, StringRef axis,
                                  ArrayRef<AxisLayout> operands,
                                  SmallVectorImpl<AxisLayout> &results) {
-  if (op.getAxis().getValue() != axis) {
+  StringRef own = op.getAxis();
+  if (own != axis && own != getParentAxis(axis)) {
     results.assign(1, operands.front());
     return success();
   }

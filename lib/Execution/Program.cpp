@@ -30,16 +30,18 @@ int64_t ProgramTensor::globalBytes() const {
   return countBytes(globalShape, dtype);
 }
 
-int64_t Program::numRanks() const { return llvm::product_of(meshSizes); }
+int64_t Program::numRanks() const {
+  int64_t count = 1;
+  for (const ProgramAxis &axis : mesh)
+    count = std::max(count, axis.size * axis.stride);
+  return count;
+}
 
 Shape Program::getOffsets(const ProgramTensor &tensor, int64_t rank) const {
-  // Ranks are numbered row-major over the mesh.
-  SmallVector<int64_t, 4> coordinates(meshSizes.size());
-  for (int64_t axis = meshSizes.size(); axis-- > 0; rank /= meshSizes[axis])
-    coordinates[axis] = rank % meshSizes[axis];
   Shape offsets;
   for (auto [axis, extent] : llvm::zip(tensor.shardAxes, tensor.localShape))
-    offsets.push_back(axis < 0 ? 0 : coordinates[axis] * extent);
+    offsets.push_back(
+        axis < 0 ? 0 : rank / mesh[axis].stride % mesh[axis].size * extent);
   return offsets;
 }
 
@@ -139,8 +141,10 @@ static Expected<ProgramTensor> describeTensor(Type type, LayoutAttr layout,
   if (!layout)
     return result;
   for (const AxisEntry &entry : layout.getEntries()) {
-    auto axis = llvm::find(program.meshAxes, entry.axis.getValue());
-    if (axis == program.meshAxes.end())
+    auto axis = llvm::find_if(program.mesh, [&](const ProgramAxis &other) {
+      return other.name == entry.axis.getValue();
+    });
+    if (axis == program.mesh.end())
       return createStringError(what + " has a layout along `" +
                                entry.axis.getValue() +
                                "`, which is not an axis of the mesh");
@@ -148,9 +152,8 @@ static Expected<ProgramTensor> describeTensor(Type type, LayoutAttr layout,
       return createStringError(what + " is " + entry.layout.str() + " along `" +
                                entry.axis.getValue() +
                                "`, must be invariant or sharded");
-    int64_t number = axis - program.meshAxes.begin();
-    result.shardAxes[entry.layout.dim] = number;
-    result.globalShape[entry.layout.dim] *= program.meshSizes[number];
+    result.shardAxes[entry.layout.dim] = axis - program.mesh.begin();
+    result.globalShape[entry.layout.dim] *= axis->size;
   }
   return result;
 }
@@ -164,10 +167,9 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
   Program program;
   program.entry = function.getName().str();
   if (MeshOp mesh = MeshOp::lookup(module))
-    for (StringAttr axis : mesh.getAxes()) {
-      program.meshAxes.push_back(axis.str());
-      program.meshSizes.push_back(mesh.getAxisSize(axis));
-    }
+    for (StringAttr axis : mesh.getAxes())
+      program.mesh.push_back(
+          {axis.str(), mesh.getAxisSize(axis), mesh.getAxisStride(axis)});
 
   llvm::StringSet<> names;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {

@@ -227,7 +227,10 @@ Error Session::createWorld(const RunOptions &options) {
   worldOptions.threadsPerRank = options.threadsPerRank;
   worldOptions.timeoutSeconds = options.timeoutSeconds;
   std::string message;
-  world = LocalWorld::create(program.meshSizes, worldOptions, &message);
+  std::vector<WorldAxis> axes;
+  for (const ProgramAxis &axis : program.mesh)
+    axes.push_back({axis.size, axis.stride});
+  world = LocalWorld::create(program.numRanks(), axes, worldOptions, &message);
   if (!world)
     return createStringError(message);
   // On the ranks' own threads and before the clock runs: this also brings the

@@ -28,8 +28,9 @@ namespace {
 class OptimizerBuilder {
 public:
   OptimizerBuilder(func::FuncOp function, SPAddOptimizerOptions options,
-                   ArrayRef<StringAttr> meshAxes)
-      : function(function), options(options), meshAxes(meshAxes),
+                   MeshOp mesh)
+      : function(function), options(options), mesh(mesh),
+        meshAxes(mesh ? mesh.getAxes() : SmallVector<StringAttr>()),
         terminator(function.getBody().front().getTerminator()),
         b(terminator->getLoc(), terminator),
         scalar(RankedTensorType::get({}, b.getF64Type())) {}
@@ -40,6 +41,7 @@ private:
   BlockArgument addArgument(Type type, StringRef attribute, const Twine &name);
   void addResult(Value value, StringRef attribute, const Twine &name);
   Value number(double value) { return createSplat(b, scalar, value); }
+  Value splitAmongReplicas(Value gradient);
   Value getNorm(ArrayRef<GradientSync> gradients);
   Value getScale(Value norm);
   Value getCorrection(double beta, Value step);
@@ -47,7 +49,9 @@ private:
 
   func::FuncOp function;
   SPAddOptimizerOptions options;
-  ArrayRef<StringAttr> meshAxes;
+  /// Null if nothing is sharded.
+  MeshOp mesh;
+  SmallVector<StringAttr> meshAxes;
   Operation *terminator;
   ImplicitLocOpBuilder b;
   RankedTensorType scalar;
@@ -73,27 +77,55 @@ void OptimizerBuilder::addResult(Value value, StringRef attribute,
       b.getDictionaryAttr(b.getNamedAttr(attribute, b.getStringAttr(name))));
 }
 
+/// A gradient that is sharded on a part of an axis and equal along the rest, each
+/// rank with its own piece of the equal values: the squares of all gradients are
+/// then summed over the same ranks, in one collective.
+Value OptimizerBuilder::splitAmongReplicas(Value gradient) {
+  for (const AxisEntry &entry : getLayoutEntries(gradient.getType())) {
+    StringRef parent = getParentAxis(entry.axis);
+    if (parent.empty() || !entry.layout.isShard())
+      continue;
+    for (StringAttr axis : mesh.getLeafAxes()) {
+      if (getParentAxis(axis) != parent ||
+          !getAxisLayout(gradient.getType(), axis).isInvariant())
+        continue;
+      for (auto [dim, extent] : llvm::enumerate(shapeOf(gradient))) {
+        if (static_cast<int64_t>(dim) == entry.layout.dim ||
+            extent % mesh.getAxisSize(axis))
+          continue;
+        gradient = createLayoutChange(
+            b, gradient,
+            withAxisLayout(tensorType(gradient), axis, AxisLayout::shard(dim),
+                           meshAxes));
+        break;
+      }
+    }
+  }
+  return gradient;
+}
+
 /// The square root of the sum of the squares of all elements. Partial sums are
 /// added up before they are summed over the ranks: one collective per axis.
 Value OptimizerBuilder::getNorm(ArrayRef<GradientSync> gradients) {
   llvm::MapVector<Type, Value> sums;
   for (const GradientSync &gradient : gradients) {
+    Value part = splitAmongReplicas(gradient.gradient);
     RankedTensorType type = scalar;
-    for (StringAttr axis : meshAxes)
-      if (getAxisLayout(gradient.gradient.getType(), axis).isShard())
-        type = withAxisLayout(type, axis, AxisLayout::partial(), meshAxes);
-    Value square = SumSquaresOp::create(b, type, gradient.gradient);
+    for (const AxisEntry &entry : getLayoutEntries(part.getType()))
+      if (entry.layout.isShard())
+        type =
+            withAxisLayout(type, entry.axis, AxisLayout::partial(), meshAxes);
+    Value square = SumSquaresOp::create(b, type, part);
     Value &sum = sums[type];
     sum = sum ? arith::AddFOp::create(b, sum, square) : square;
   }
   Value total;
   for (auto &[type, sum] : sums) {
-    for (StringAttr axis : meshAxes)
-      if (getAxisLayout(sum.getType(), axis).isPartial())
-        sum = createLayoutChange(b, sum,
-                                 withAxisLayout(tensorType(sum), axis,
-                                                AxisLayout::invariant(),
-                                                meshAxes));
+    for (const AxisEntry &entry : getLayoutEntries(sum.getType()))
+      sum = createLayoutChange(b, sum,
+                               withAxisLayout(tensorType(sum), entry.axis,
+                                              AxisLayout::invariant(),
+                                              meshAxes));
     total = total ? arith::AddFOp::create(b, total, sum) : sum;
   }
   return math::SqrtOp::create(b, total);
@@ -121,11 +153,11 @@ Value OptimizerBuilder::matchLayout(Value value, Type type) {
   if (copy)
     return copy;
   copy = value;
-  for (StringAttr axis : meshAxes)
-    if (getAxisLayout(type, axis).isShard())
+  for (const AxisEntry &entry : getLayoutEntries(type))
+    if (entry.layout.isShard())
       copy =
           createLayoutChange(b, copy,
-                             withAxisLayout(tensorType(copy), axis,
+                             withAxisLayout(tensorType(copy), entry.axis,
                                             AxisLayout::replicate(), meshAxes));
   return copy;
 }
@@ -233,9 +265,7 @@ void AddOptimizer::runOnOperation() {
     return signalPassFailure();
   }
   MeshOp mesh = MeshOp::lookup(getOperation());
-  SmallVector<StringAttr> axes =
-      mesh ? mesh.getAxes() : SmallVector<StringAttr>();
   SPAddOptimizerOptions options{beta1, beta2, eps, weightDecay, maxNorm};
-  if (failed(OptimizerBuilder(functions.front(), options, axes).build()))
+  if (failed(OptimizerBuilder(functions.front(), options, mesh).build()))
     signalPassFailure();
 }

@@ -31,8 +31,8 @@ private:
   void synchronise(func::FuncOp function);
 };
 
-/// Those that one collective can sum: of equal axis and element type, whole but
-/// for that axis.
+/// Those that one collective can sum: of equal axis and element type, and whole
+/// but for that axis, or all sharded on their first dimension along another.
 using Bucket = SmallVector<AllReduceOp>;
 } // namespace
 
@@ -62,7 +62,7 @@ static void mergeSums(func::FuncOp function, DenseSet<Operation *> &syncs) {
 }
 
 /// Sums the bucket in one vector, behind everything that makes its partials.
-static void sumTogether(Bucket &bucket, Operation *terminator) {
+static void sumTogether(Bucket &bucket, MeshOp mesh, Operation *terminator) {
   ImplicitLocOpBuilder b(terminator->getLoc(), terminator);
   SmallVector<Value> partials;
   SmallVector<Type> types;
@@ -75,9 +75,17 @@ static void sumTogether(Bucket &bucket, Operation *terminator) {
     getForwardSlice(op.getResult(), &readers);
   }
   StringAttr axis = bucket.front().getAxis();
-  auto whole = RankedTensorType::get(
-      {elements}, tensorType(partials.front()).getElementType());
-  RankedTensorType partial = withAxisLayout(whole, axis, AxisLayout::partial());
+  // A row for each shard.
+  RankedTensorType type = bucket.front().getType();
+  SmallVector<int64_t> shape{elements};
+  for (const AxisEntry &entry : getLayoutEntries(type)) {
+    int64_t rows = mesh.getAxisSize(entry.axis);
+    shape = {rows, elements / rows};
+  }
+  auto whole = RankedTensorType::get(shape, type.getElementType(),
+                                     type.getEncoding());
+  RankedTensorType partial =
+      withAxisLayout(whole, axis, AxisLayout::partial(), mesh.getAxes());
   Value packed = PackOp::create(b, partial, partials);
   Value summed = AllReduceOp::create(b, whole, packed);
   auto unpacked = UnpackOp::create(b, types, summed);
@@ -98,15 +106,23 @@ void SyncGradients::synchronise(func::FuncOp function) {
     syncs.insert(sync.ops.begin(), sync.ops.end());
   }
   mergeSums(function, syncs);
-  llvm::MapVector<std::pair<StringAttr, Type>, Bucket> buckets;
-  for (auto op : function.getBody().front().getOps<AllReduceOp>())
-    if (syncs.contains(op) && !hasLayout(op.getType()))
-      buckets[{op.getAxis(), op.getType().getElementType()}].push_back(op);
+  llvm::MapVector<std::tuple<StringAttr, Type, Attribute>, Bucket> buckets;
+  for (auto op : function.getBody().front().getOps<AllReduceOp>()) {
+    ArrayRef<AxisEntry> entries = getLayoutEntries(op.getType());
+    if (!syncs.contains(op) ||
+        (!entries.empty() && (entries.size() > 1 || entries.front().layout !=
+                                                        AxisLayout::shard(0))))
+      continue;
+    RankedTensorType type = op.getType();
+    buckets[{op.getAxis(), type.getElementType(), type.getEncoding()}]
+        .push_back(op);
+  }
   Operation *terminator = function.getBody().front().getTerminator();
+  MeshOp mesh = MeshOp::lookup(getOperation());
   for (auto &[key, bucket] : buckets) {
     ++numBuckets;
     if (bucket.size() > 1)
-      sumTogether(bucket, terminator);
+      sumTogether(bucket, mesh, terminator);
   }
   annotateGradientSyncs(function);
 }

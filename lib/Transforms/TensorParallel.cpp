@@ -33,6 +33,10 @@ struct ParallelRegion {
   SmallVector<OpOperand *> sources;
   /// Operands from outside that every rank needs whole.
   SmallVector<OpOperand *> replicated;
+  /// With fewer key/value heads than ranks: their number, and the values that
+  /// hold them.
+  int64_t numGroups = 0;
+  llvm::SetVector<Value> grouped;
 };
 
 /// Finds the region that `closing` closes, or says why there is none.
@@ -178,7 +182,11 @@ LogicalResult RegionFinder::visitInner(Operation *op, int64_t factor) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
     int64_t dim = rule.operandDim(operand.getOperandNumber(), factor);
-    if (dim < 0)
+    // A single key/value head is every rank's.
+    bool isWhole = dim >= 0 && isa<AttentionOp>(op) &&
+                   operand.getOperandNumber() > 0 &&
+                   tensorType(operand.get()).getDimSize(dim) == 1;
+    if (dim < 0 || isWhole)
       region.replicated.push_back(&operand);
     else if (isUniformSource(operand.get().getDefiningOp()))
       region.sources.push_back(&operand);
@@ -210,7 +218,20 @@ static LogicalResult checkDivides(Operation *op, const Twine &what,
                            << "; choose a number of ranks that divides it (C2)";
 }
 
-/// Heads, in the words of a model's configuration.
+/// Of key/value heads and ranks, one must divide the other.
+static LogicalResult checkKeyValueHeads(Operation *op, int64_t heads,
+                                        StringAttr axis, int64_t size) {
+  if (heads % size == 0 || size % heads == 0)
+    return success();
+  return op->emitError("")
+         << describe(op) << " key/value heads (num_key_value_heads): " << heads
+         << " is not divisible by `" << axis.getValue() << "` = " << size
+         << ", nor a divisor of it; choose a number of ranks that divides it "
+            "or a multiple of it (C2)";
+}
+
+/// Heads, in the words of a model's configuration. Key/value heads may be fewer
+/// than ranks.
 static LogicalResult checkHeads(const ParallelRegion &region, StringAttr axis,
                                 int64_t size) {
   for (Operation *op : region.inner)
@@ -220,11 +241,63 @@ static LogicalResult checkHeads(const ParallelRegion &region, StringAttr axis,
       if (failed(checkDivides(
               op, describe(op) + " query heads (num_attention_heads)", heads,
               axis, size)) ||
-          failed(checkDivides(
-              op, describe(op) + " key/value heads (num_key_value_heads)",
-              kvHeads, axis, size)))
+          failed(checkKeyValueHeads(op, kvHeads, axis, size)))
         return failure();
     }
+  return success();
+}
+
+/// Finds what holds key/value heads, if they are fewer than ranks: from the
+/// attention's operands, everything but the attention itself.
+static LogicalResult findGroups(ParallelRegion &region, int64_t size) {
+  llvm::SetVector<Value> &grouped = region.grouped;
+  auto add = [&](ValueRange values) {
+    for (Value value : values)
+      if (region.shards.contains(value))
+        grouped.insert(value);
+  };
+  for (Operation *op : region.inner) {
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (!attention)
+      continue;
+    int64_t kvHeads = tensorType(attention.getKey()).getDimSize(2);
+    if (kvHeads % size == 0 || kvHeads == 1)
+      continue;
+    if (region.numGroups && region.numGroups != kvHeads)
+      return op->emitError("")
+             << describe(op) << " has " << kvHeads
+             << " key/value heads, another one in its region "
+             << region.numGroups << "; of fewer heads than ranks, one number "
+             << "is supported (C2)";
+    region.numGroups = kvHeads;
+    add({attention.getKey(), attention.getValue()});
+  }
+  auto refuse = [&](Operation *op) {
+    return op->emitError("") << describe(op)
+                             << " uses key/value heads, of which there are "
+                                "fewer than ranks, together with query heads; "
+                                "choose at most "
+                             << region.numGroups << " ranks (C2)";
+  };
+  for (unsigned i = 0; i < grouped.size(); ++i) {
+    Value value = grouped[i];
+    SmallVector<Operation *> ops(value.getUsers());
+    if (Operation *definition = value.getDefiningOp())
+      ops.push_back(definition);
+    for (Operation *op : ops) {
+      if (auto attention = dyn_cast<AttentionOp>(op)) {
+        if (value == attention.getQuery() || value == attention.getResult())
+          return refuse(op);
+        continue;
+      }
+      if (region.rows.contains(op))
+        return refuse(op);
+      if (region.columns.contains(op))
+        continue;
+      add(op->getOperands());
+      add(op->getResults());
+    }
+  }
   return success();
 }
 
@@ -232,16 +305,21 @@ static LogicalResult checkDivisibility(const ParallelRegion &region,
                                        StringAttr axis, int64_t size) {
   if (failed(checkHeads(region, axis, size)))
     return failure();
+  auto getNumParts = [&](Value value) {
+    return region.grouped.contains(value) ? region.numGroups : size;
+  };
   for (Operation *op : region.columns) {
     Value weight = cast<LinearOp>(op).getWeight();
     if (failed(checkDivides(op, describe(weight) + " output features",
-                            tensorType(weight).getDimSize(0), axis, size)))
+                            tensorType(weight).getDimSize(0), axis,
+                            getNumParts(op->getResult(0)))))
       return failure();
   }
   for (auto [value, dim] : region.shards)
     if (failed(checkDivides(value.getDefiningOp(),
                             describe(value) + " dimension " + Twine(dim),
-                            tensorType(value).getDimSize(dim), axis, size)))
+                            tensorType(value).getDimSize(dim), axis,
+                            getNumParts(value))))
       return failure();
   return success();
 }
@@ -255,23 +333,56 @@ struct TensorParallel : sp::impl::SPTensorParallelBase<TensorParallel> {
 
 private:
   LogicalResult runOnFunction(func::FuncOp function, MeshOp mesh);
+  LogicalResult splitAxis(MeshOp mesh, ArrayRef<ParallelRegion> regions);
   void rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes);
-  void addCopy(OpOperand &operand, ArrayRef<StringAttr> meshAxes);
+  void addCopy(OpOperand &operand, StringAttr axis,
+               ArrayRef<StringAttr> meshAxes);
 
   StringAttr axisName;
+  /// The parts of the axis that share out key/value heads and that have the
+  /// same; null unless there are fewer heads than ranks.
+  StringAttr groupAxis, replicaAxis;
 };
 
 } // namespace
 
 /// One copy per use: merging them is a choice that belongs to
 /// `sp-optimize-collectives`.
-void TensorParallel::addCopy(OpOperand &operand,
+void TensorParallel::addCopy(OpOperand &operand, StringAttr axis,
                              ArrayRef<StringAttr> meshAxes) {
   OpBuilder builder(operand.getOwner());
-  Type type = withAxisLayout(tensorType(operand.get()), axisName,
+  Type type = withAxisLayout(tensorType(operand.get()), axis,
                              AxisLayout::replicate(), meshAxes);
   operand.set(CopyOp::create(builder, operand.getOwner()->getLoc(), type,
                              operand.get()));
+}
+
+/// Makes the parts of the axis that regions with fewer key/value heads than
+/// ranks need.
+LogicalResult TensorParallel::splitAxis(MeshOp mesh,
+                                        ArrayRef<ParallelRegion> regions) {
+  // Another function may have split it.
+  SmallVector<StringAttr> parts = mesh.getLeafAxes();
+  int64_t numGroups = parts.size() > 1 ? mesh.getAxisSize(parts.front()) : 0;
+  for (const ParallelRegion &region : regions) {
+    if (region.numGroups == 0)
+      continue;
+    if (numGroups && numGroups != region.numGroups)
+      return region.inner.front()->emitError("")
+             << "regions have " << numGroups << " and " << region.numGroups
+             << " key/value heads, fewer than ranks; one number is supported "
+                "(C2)";
+    numGroups = region.numGroups;
+  }
+  if (numGroups == 0)
+    return success();
+  Builder builder(&getContext());
+  groupAxis = builder.getStringAttr(axisName.getValue() + ".kv");
+  replicaAxis = builder.getStringAttr(axisName.getValue() + ".rep");
+  mesh.setAxisNamesAttr(
+      builder.getArrayAttr({axisName, groupAxis, replicaAxis}));
+  mesh.setAxisSizes({size, numGroups, size / numGroups});
+  return success();
 }
 
 void TensorParallel::rewrite(ParallelRegion &region,
@@ -279,21 +390,33 @@ void TensorParallel::rewrite(ParallelRegion &region,
   auto shard = [&](Value value, int64_t dim) {
     setAxisLayout(value, axisName, AxisLayout::shard(dim), meshAxes);
   };
-  auto shardParameter = [&](Value parameter, int64_t dim) {
-    for (Value value : getCasts(parameter))
-      shard(value, dim);
+  // Of key/value heads, a rank has those of its group, for work of its own.
+  auto shardGroups = [&](Value value, int64_t dim) {
+    setAxisLayout(value, groupAxis, AxisLayout::shard(dim), meshAxes);
   };
-  for (auto [value, dim] : region.shards)
-    shard(value, dim);
+  auto shardGrouped = [&](Value value, int64_t dim) {
+    shardGroups(value, dim);
+    setAxisLayout(value, replicaAxis, AxisLayout::replicate(), meshAxes);
+  };
+  for (auto [value, dim] : region.shards) {
+    if (region.grouped.contains(value))
+      shardGrouped(value, dim);
+    else
+      shard(value, dim);
+  }
   for (Operation *op : region.columns) {
     auto linear = cast<LinearOp>(op);
-    addCopy(linear.getInputMutable(), meshAxes);
-    shardParameter(linear.getWeight(), 0);
-    if (Value bias = linear.getBias())
-      shardParameter(bias, 0);
+    addCopy(linear.getInputMutable(), axisName, meshAxes);
+    bool isGrouped = region.grouped.contains(linear.getResult());
+    for (OpOperand &operand : llvm::drop_begin(op->getOpOperands())) {
+      for (Value value : getCasts(operand.get()))
+        isGrouped ? shardGroups(value, 0) : shard(value, 0);
+      if (isGrouped)
+        addCopy(operand, replicaAxis, meshAxes);
+    }
   }
   for (OpOperand *operand : region.replicated)
-    addCopy(*operand, meshAxes);
+    addCopy(*operand, axisName, meshAxes);
   for (OpOperand *operand : region.sources) {
     Operation *whole = operand->get().getDefiningOp();
     Operation *source = OpBuilder(operand->getOwner()).clone(*whole);
@@ -303,14 +426,17 @@ void TensorParallel::rewrite(ParallelRegion &region,
     auto iface = cast<LayoutOpInterface>(operand->getOwner());
     LayoutRule rule = iface.getLayoutRule();
     Value result = operand->getOwner()->getResult(0);
-    int64_t factor =
-        rule.results[0][getAxisLayout(result.getType(), axisName).dim];
-    shard(source->getResult(0),
-          rule.operandDim(operand->getOperandNumber(), factor));
+    int64_t factor = rule.results[0][region.shards.lookup(result)];
+    int64_t dim = rule.operandDim(operand->getOperandNumber(), factor);
+    if (region.grouped.contains(result))
+      shardGrouped(source->getResult(0), dim);
+    else
+      shard(source->getResult(0), dim);
   }
   for (Operation *op : region.rows) {
     auto linear = cast<LinearOp>(op);
-    shardParameter(linear.getWeight(), 1);
+    for (Value value : getCasts(linear.getWeight()))
+      shard(value, 1);
     Value output = linear.getResult();
     Type reduced = output.getType();
     setAxisLayout(output, axisName, AxisLayout::partial(), meshAxes);
@@ -349,12 +475,15 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
       refused[linear] = finder.getReason();
       continue;
     }
-    if (failed(checkDivisibility(*region, axisName, size)))
+    if (failed(findGroups(*region, size)) ||
+        failed(checkDivisibility(*region, axisName, size)))
       return failure();
     assigned.insert(region->columns.begin(), region->columns.end());
     assigned.insert(region->rows.begin(), region->rows.end());
     regions.push_back(std::move(*region));
   }
+  if (failed(splitAxis(mesh, regions)))
+    return failure();
   SmallVector<StringAttr> meshAxes = mesh.getAxes();
   for (ParallelRegion &region : regions)
     rewrite(region, meshAxes);

@@ -33,7 +33,7 @@ class LayoutVerifier {
 public:
   explicit LayoutVerifier(MeshOp mesh) : mesh(mesh) {
     if (mesh)
-      axes = mesh.getAxes();
+      axes = mesh.getLeafAxes();
   }
 
   LogicalResult verify(Operation *op);
@@ -41,6 +41,8 @@ public:
 private:
   /// C1, C2 for every layout inside `type`.
   LogicalResult verifyType(Operation *op, Type type);
+  /// C1: an axis whose parts are alike is written as one.
+  LogicalResult verifyParts(Operation *op, RankedTensorType type);
   /// C4 for the arguments and results of a function.
   LogicalResult verifySignature(FunctionOpInterface function);
   /// C3.
@@ -53,6 +55,21 @@ private:
 };
 
 } // namespace
+
+LogicalResult LayoutVerifier::verifyParts(Operation *op, RankedTensorType type) {
+  for (const AxisEntry &entry : getLayoutEntries(type)) {
+    StringRef axis = getParentAxis(entry.axis);
+    if (axis.empty() || llvm::any_of(axes, [&](StringAttr part) {
+          return getParentAxis(part) == axis &&
+                 getAxisLayout(type, part) != entry.layout;
+        }))
+      continue;
+    return emitOpError(op) << "has type " << type << ", in which all parts of `"
+                           << axis << "` are " << entry.layout.str()
+                           << "; it must name the axis (C1)";
+  }
+  return success();
+}
 
 LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
   if (!verified.insert(type).second)
@@ -71,6 +88,8 @@ LogicalResult LayoutVerifier::verifyType(Operation *op, Type type) {
                       << ", but the module has no `sp.mesh` (C1)";
       return WalkResult::interrupt();
     }
+    if (failed(verifyParts(op, tensor)))
+      return WalkResult::interrupt();
     int64_t last = -1;
     for (const AxisEntry &entry : layout.getEntries()) {
       int64_t index = mesh.getAxisIndex(entry.axis);

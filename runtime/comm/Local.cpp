@@ -405,32 +405,56 @@ std::string getTimeout(const LocalWorldOptions &options, double &seconds) {
 LocalWorld::LocalWorld() = default;
 LocalWorld::~LocalWorld() = default;
 
+// Each rank is a thread of this process.
+static constexpr int64_t kMaxThreads = 1024;
+
 /// Empty, or what is wrong with the arguments.
-static std::string checkWorld(const std::vector<int64_t> &axisSizes,
-                              const LocalWorldOptions &options,
-                              int64_t &numRanks) {
-  // Each rank is a thread of this process.
-  constexpr int64_t maxThreads = 1024;
-  numRanks = 1;
-  for (int64_t size : axisSizes) {
-    if (size < 1)
-      return str("a mesh axis of size ", size, " has no ranks");
-    if (size > maxThreads / numRanks)
-      return str("the mesh has more than ", maxThreads, " ranks");
-    numRanks *= size;
-  }
-  if (options.threadsPerRank < 1 || options.threadsPerRank > maxThreads)
+static std::string checkWorld(int64_t numRanks,
+                              const std::vector<WorldAxis> &axes,
+                              const LocalWorldOptions &options) {
+  if (numRanks < 1 || numRanks > kMaxThreads)
+    return str(numRanks, " ranks are not between 1 and ", kMaxThreads);
+  for (WorldAxis axis : axes)
+    if (axis.size < 1 || axis.stride < 1 || axis.size > numRanks ||
+        axis.stride > numRanks / axis.size ||
+        numRanks % (axis.size * axis.stride) != 0)
+      return str("a mesh axis of size ", axis.size, " and stride ", axis.stride,
+                 " does not fit ", numRanks, " ranks");
+  if (options.threadsPerRank < 1 || options.threadsPerRank > kMaxThreads)
     return str(options.threadsPerRank,
-               " threads per rank are not between 1 and ", maxThreads);
+               " threads per rank are not between 1 and ", kMaxThreads);
   return "";
 }
 
 std::unique_ptr<LocalWorld>
 LocalWorld::create(const std::vector<int64_t> &axisSizes,
                    const LocalWorldOptions &options, std::string *error) {
-  int64_t numRanks;
+  int64_t numRanks = 1;
+  std::string problem;
+  for (int64_t size : axisSizes) {
+    if (size < 1)
+      problem = str("a mesh axis of size ", size, " has no ranks");
+    else if (size > kMaxThreads / numRanks)
+      problem = str("the mesh has more than ", kMaxThreads, " ranks");
+    if (!problem.empty()) {
+      if (error)
+        *error = problem;
+      return nullptr;
+    }
+    numRanks *= size;
+  }
+  std::vector<WorldAxis> axes;
+  int64_t stride = numRanks;
+  for (int64_t size : axisSizes)
+    axes.push_back({size, stride /= size});
+  return create(numRanks, axes, options, error);
+}
+
+std::unique_ptr<LocalWorld>
+LocalWorld::create(int64_t numRanks, const std::vector<WorldAxis> &axes,
+                   const LocalWorldOptions &options, std::string *error) {
   double seconds = 60;
-  std::string problem = checkWorld(axisSizes, options, numRanks);
+  std::string problem = checkWorld(numRanks, axes, options);
   if (problem.empty())
     problem = getTimeout(options, seconds);
   if (!problem.empty()) {
@@ -448,18 +472,15 @@ LocalWorld::create(const std::vector<int64_t> &axisSizes,
     world->contexts.push_back(
         std::make_unique<sp_context>(rank, numRanks, options.threadsPerRank));
 
-  // A rank's neighbours on an axis are `stride` apart.
-  int64_t stride = numRanks;
-  for (size_t axis = 0; axis < axisSizes.size(); ++axis) {
-    int64_t size = axisSizes[axis];
-    stride /= size;
+  for (size_t number = 0; number < axes.size(); ++number) {
+    auto [size, stride] = axes[number];
     for (int64_t first = 0; first < numRanks; ++first) {
       if (first / stride % size != 0)
         continue;
       std::vector<int64_t> ranks;
       for (int64_t i = 0; i < size; ++i)
         ranks.push_back(first + i * stride);
-      state.groups.push_back(std::make_unique<Group>(state, axis, ranks));
+      state.groups.push_back(std::make_unique<Group>(state, number, ranks));
       for (int64_t i = 0; i < size; ++i)
         world->contexts[ranks[i]]->communicators.push_back(
             std::make_unique<LocalCommunicator>(state, *state.groups.back(), i,

@@ -256,6 +256,40 @@ TEST(CollectivesOnMeshes, StayWithinTheirAxis) {
   EXPECT_TRUE(result.succeeded()) << result.error;
 }
 
+/// An axis of four ranks whose parts, major and minor, have groups of their own.
+TEST(CollectivesOnMeshes, RunAlongPartsOfAnAxis) {
+  std::string error;
+  auto world =
+      LocalWorld::create(4, {{4, 1}, {2, 2}, {2, 1}}, LocalWorldOptions(), &error);
+  ASSERT_TRUE(world) << error;
+  RanksResult result = runRanks(*world, [&](sp_context &context) -> int32_t {
+    const double wanted[] = {1 + 2 + 4 + 8,
+                             context.rank % 2 == 0 ? 1 + 4 : 2 + 8,
+                             context.rank < 2 ? 1 + 2 : 4 + 8};
+    const int64_t places[] = {context.rank, context.rank / 2, context.rank % 2};
+    for (int32_t axis = 0; axis < 3; ++axis) {
+      double input = int64_t(1) << context.rank, sum = 0;
+      if (int32_t status =
+              sp_all_reduce(&context, axis, SP_F64, &input, &sum, 1))
+        return status;
+      EXPECT_EQ(sum, wanted[axis]);
+      EXPECT_EQ(sp_axis_rank(&context, axis), places[axis]);
+    }
+    return 0;
+  });
+  EXPECT_TRUE(result.succeeded()) << result.error;
+}
+
+TEST(CollectivesOnMeshes, RefuseAxesThatDoNotFit) {
+  const std::vector<WorldAxis> bad[] = {
+      {{3, 1}}, {{2, 3}}, {{4, 2}}, {{0, 1}}, {{2, 0}}, {{-2, -1}}};
+  for (const std::vector<WorldAxis> &axes : bad) {
+    std::string error;
+    EXPECT_EQ(LocalWorld::create(4, axes, LocalWorldOptions(), &error), nullptr);
+    EXPECT_NE(error.find("does not fit 4 ranks"), std::string::npos) << error;
+  }
+}
+
 TEST(CollectivesOnMeshes, RunAtTheSameTimeInEachGroup) {
   auto world = makeWorld({2, 2});
   RanksResult result = runRanks(*world, [&](sp_context &context) -> int32_t {

@@ -124,3 +124,21 @@ func.func @f() {
 // C1 of the mesh: a layout cannot name such an axis
 // expected-error @below {{(C1)}}
 sp.mesh @mesh <"" = 2>
+
+// -----
+
+// C3 of the mesh
+// expected-error @below {{axis `tp` has size 8, but the sizes of its parts multiply to 4 (C3)}}
+sp.mesh @mesh <tp = 8, tp.kv = 2, tp.rep = 2>
+
+// -----
+
+// C3 of the mesh
+// expected-error @below {{axis `dp.kv` does not follow `dp`, of which it is a part (C3)}}
+sp.mesh @mesh <tp = 4, dp.kv = 2, dp.rep = 2>
+
+// -----
+
+// An axis and its part
+// expected-error @below {{mesh axis `tp` and its part `tp.kv` are both named}}
+func.func private @f(tensor<4x4xf32, #sp.layout<tp = shard(0), tp.kv = replicate>>)

@@ -24,18 +24,18 @@ func.func @heads(%q: tensor<6x1x8xf32>, %wq: tensor<8x8xf32>, %wk: tensor<8x8xf3
 // -----
 
 // C2
-func.func @kv_heads(%q: tensor<6x1x6xf32>, %wq: tensor<6x6xf32>, %wk: tensor<2x6xf32>, %wv: tensor<2x6xf32>, %wo: tensor<6x6xf32>) -> tensor<6x1x6xf32> {
-  %0 = sp.linear %q, %wq : (tensor<6x1x6xf32>, tensor<6x6xf32>) -> tensor<6x1x6xf32>
-  %1 = sp.linear %q, %wk : (tensor<6x1x6xf32>, tensor<2x6xf32>) -> tensor<6x1x2xf32>
-  %2 = sp.linear %q, %wv : (tensor<6x1x6xf32>, tensor<2x6xf32>) -> tensor<6x1x2xf32>
-  %3 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [6, 1, 3, 2] : tensor<6x1x6xf32> into tensor<6x1x3x2xf32>
-  %4 = tensor.expand_shape %1 [[0], [1], [2, 3]] output_shape [6, 1, 1, 2] : tensor<6x1x2xf32> into tensor<6x1x1x2xf32>
-  %5 = tensor.expand_shape %2 [[0], [1], [2, 3]] output_shape [6, 1, 1, 2] : tensor<6x1x2xf32> into tensor<6x1x1x2xf32>
-  // expected-error @below {{`sp.attention` key/value heads (num_key_value_heads): 1 is not divisible by `tp` = 3}}
-  %6 = sp.attention %3, %4, %5 scale 5.0e-01 causal : (tensor<6x1x3x2xf32>, tensor<6x1x1x2xf32>, tensor<6x1x1x2xf32>) -> tensor<6x1x3x2xf32>
-  %7 = tensor.collapse_shape %6 [[0], [1], [2, 3]] : tensor<6x1x3x2xf32> into tensor<6x1x6xf32>
-  %8 = sp.linear %7, %wo : (tensor<6x1x6xf32>, tensor<6x6xf32>) -> tensor<6x1x6xf32>
-  return %8 : tensor<6x1x6xf32>
+func.func @kv_heads(%q: tensor<6x1x12xf32>, %wq: tensor<12x12xf32>, %wk: tensor<4x12xf32>, %wv: tensor<4x12xf32>, %wo: tensor<12x12xf32>) -> tensor<6x1x12xf32> {
+  %0 = sp.linear %q, %wq : (tensor<6x1x12xf32>, tensor<12x12xf32>) -> tensor<6x1x12xf32>
+  %1 = sp.linear %q, %wk : (tensor<6x1x12xf32>, tensor<4x12xf32>) -> tensor<6x1x4xf32>
+  %2 = sp.linear %q, %wv : (tensor<6x1x12xf32>, tensor<4x12xf32>) -> tensor<6x1x4xf32>
+  %3 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [6, 1, 6, 2] : tensor<6x1x12xf32> into tensor<6x1x6x2xf32>
+  %4 = tensor.expand_shape %1 [[0], [1], [2, 3]] output_shape [6, 1, 2, 2] : tensor<6x1x4xf32> into tensor<6x1x2x2xf32>
+  %5 = tensor.expand_shape %2 [[0], [1], [2, 3]] output_shape [6, 1, 2, 2] : tensor<6x1x4xf32> into tensor<6x1x2x2xf32>
+  // expected-error @below {{`sp.attention` key/value heads (num_key_value_heads): 2 is not divisible by `tp` = 3, nor a divisor of it; choose a number of ranks that divides it or a multiple of it (C2)}}
+  %6 = sp.attention %3, %4, %5 scale 5.0e-01 causal : (tensor<6x1x6x2xf32>, tensor<6x1x2x2xf32>, tensor<6x1x2x2xf32>) -> tensor<6x1x6x2xf32>
+  %7 = tensor.collapse_shape %6 [[0], [1], [2, 3]] : tensor<6x1x6x2xf32> into tensor<6x1x12xf32>
+  %8 = sp.linear %7, %wo : (tensor<6x1x12xf32>, tensor<12x12xf32>) -> tensor<6x1x12xf32>
+  return %8 : tensor<6x1x12xf32>
 }
 
 // -----

@@ -1977,3 +1977,42 @@ func.func @state_in_another_layout(%m: tensor<4xf32, #sp.layout<tp = shard(0)>> 
   %s = sp.all_gather %m : tensor<4xf32, #sp.layout<tp = shard(0)>> -> tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+// C1: one way to write a layout
+sp.mesh @mesh <tp = 4, tp.kv = 2, tp.rep = 2>
+// expected-error @below {{in which all parts of `tp` are replicate; it must name the axis (C1)}}
+func.func private @f(tensor<4x4xf32, #sp.layout<tp.kv = replicate, tp.rep = replicate>>)
+
+// -----
+
+// C3: a rank has two key/value heads, and does not know which is its queries'
+sp.mesh @mesh <tp = 4, tp.kv = 2, tp.rep = 2>
+func.func @f(%q: tensor<4x1x8x2xf32, #sp.layout<tp = shard(2)>>, %k: tensor<4x1x4x2xf32, #sp.layout<tp.kv = shard(2)>>) {
+  %kr = sp.copy %k : tensor<4x1x4x2xf32, #sp.layout<tp.kv = shard(2)>> -> tensor<4x1x4x2xf32, #sp.layout<tp.kv = shard(2), tp.rep = replicate>>
+  // expected-error @below {{operand #1 is replicate along `tp.rep`, but must be shard(2)}}
+  %0 = sp.attention %q, %kr, %kr scale 1.0 causal : (tensor<4x1x8x2xf32, #sp.layout<tp = shard(2)>>, tensor<4x1x4x2xf32, #sp.layout<tp.kv = shard(2), tp.rep = replicate>>, tensor<4x1x4x2xf32, #sp.layout<tp.kv = shard(2), tp.rep = replicate>>) -> tensor<4x1x8x2xf32, #sp.layout<tp = shard(2)>>
+  return
+}
+
+// -----
+
+// C3: key/value heads on the minor part: rank 1 has the queries of head 0, but head 1
+sp.mesh @mesh <tp = 4, tp.rep = 2, tp.kv = 2>
+func.func @f(%q: tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, %k: tensor<4x1x2x2xf32, #sp.layout<tp.kv = shard(2)>>) {
+  %kr = sp.copy %k : tensor<4x1x2x2xf32, #sp.layout<tp.kv = shard(2)>> -> tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>
+  // expected-error @below {{operand #1 is replicate along `tp.rep`, but must be shard(2)}}
+  %0 = sp.attention %q, %kr, %kr scale 1.0 causal : (tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>) -> tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>
+  return
+}
+
+// -----
+
+// C1, C2 of the change: a shard of an axis is no shard of its part
+sp.mesh @mesh <tp = 4, tp.kv = 2, tp.rep = 2>
+func.func @f(%x: tensor<4x4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{changes the layout along 2 axes, must change exactly one (C1)}}
+  %0 = sp.all_gather %x : tensor<4x4xf32, #sp.layout<tp = shard(0)>> -> tensor<4x4xf32, #sp.layout<tp.kv = replicate, tp.rep = shard(0)>>
+  return
+}

@@ -55,8 +55,8 @@ void Report::print(raw_ostream &os) const {
     return os << formatv("{0,-12} ", what);
   };
   line("ranks") << program.numRanks();
-  for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
-    os << " " << axis << "=" << size;
+  for (const ProgramAxis &axis : program.mesh)
+    os << " " << axis.name << "=" << axis.size;
   os << ", " << getDTypeName(program) << "\n";
   if (loss)
     line("loss") << formatv("{0}\n", format("%.9g", *loss));
@@ -117,8 +117,8 @@ Error Report::writeJSON(StringRef path) const {
   if (program.savedBytes)
     root["saved_activation_bytes"] = program.savedBytes;
   json::Object mesh;
-  for (auto [axis, size] : zip(program.meshAxes, program.meshSizes))
-    mesh[axis] = size;
+  for (const ProgramAxis &axis : program.mesh)
+    mesh[axis.name] = axis.size;
   root["mesh"] = std::move(mesh);
   root["dtype"] = getDTypeName(program);
   if (sequenceParallel)

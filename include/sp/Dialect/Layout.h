@@ -18,7 +18,8 @@
 
 namespace sp {
 
-enum class LayoutKind { Invariant, Replicate, Shard, Partial };
+/// Mixed is no layout: what is asked about an axis whose sub-axes differ.
+enum class LayoutKind { Invariant, Replicate, Shard, Partial, Mixed };
 
 /// What each rank of one mesh axis holds of a tensor.
 struct AxisLayout {
@@ -30,6 +31,7 @@ struct AxisLayout {
   static AxisLayout replicate() { return {LayoutKind::Replicate, -1}; }
   static AxisLayout partial() { return {LayoutKind::Partial, -1}; }
   static AxisLayout shard(int64_t dim) { return {LayoutKind::Shard, dim}; }
+  static AxisLayout mixed() { return {LayoutKind::Mixed, -1}; }
 
   bool isInvariant() const { return kind == LayoutKind::Invariant; }
   bool isReplicate() const { return kind == LayoutKind::Replicate; }
@@ -41,7 +43,7 @@ struct AxisLayout {
   }
   bool operator!=(const AxisLayout &other) const { return !(*this == other); }
 
-  /// "invariant", "replicate", "shard(0)" or "partial".
+  /// "invariant", "replicate", "shard(0)", "partial" or "mixed".
   std::string str() const;
 };
 
@@ -64,12 +66,23 @@ inline mlir::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return tensorType(value).getShape();
 }
 
+/// The axis that `axis` is a part of: "tp" of "tp.kv". Empty if it is whole.
+inline mlir::StringRef getParentAxis(mlir::StringRef axis) {
+  auto [parent, part] = axis.rsplit('.');
+  return part.empty() ? mlir::StringRef() : parent;
+}
+
+/// What the layout of `type` says; nothing if it has none.
+mlir::ArrayRef<AxisEntry> getLayoutEntries(mlir::Type type);
+
 /// The layout of `type` along `axis`. Types other than ranked tensors, and
-/// tensors with another dialect's encoding, are invariant.
+/// tensors with another dialect's encoding, are invariant. A sub-axis is as its
+/// axis is, unless the type names it.
 AxisLayout getAxisLayout(mlir::Type type, mlir::StringRef axis);
 
 /// `type` with its layout along `axis` replaced; a new axis goes to its place
-/// in `meshAxes` order (appended when `meshAxes` does not name it).
+/// in `meshAxes` order (appended when `meshAxes` does not name it). Sub-axes that
+/// have become equal are written as their axis.
 mlir::RankedTensorType
 withAxisLayout(mlir::RankedTensorType type, mlir::StringAttr axis,
                AxisLayout layout,

@@ -76,7 +76,7 @@ def SP_SwiGLUGradOp : SP_ComputeOp<"swiglu_grad", ["isLinearIn", "dependsOn"]> {
   let assemblyFormat = "$grad `,` $gate `,` $up attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_AttentionGradOp : SP_ComputeOp<"attention_grad", ["isLinearIn"]> {
+def SP_AttentionGradOp : SP_ComputeOp<"attention_grad", ["isLinearIn", "inferLayouts"]> {
   let summary = "the adjoint of `attention`, which recomputes its softmax";
   let description = [{
     With P = softmax(q k^T * scale + mask), M the dropout's factors and dP = (grad v^T) M:
@@ -144,13 +144,15 @@ def SP_CrossEntropyGradOp : SP_ComputeOp<"cross_entropy_grad", ["isLinearIn"]> {
 def SP_PackOp : SP_ComputeOp<"pack", ["isLinearIn"]> {
   let summary = "tensors one after another in one vector";
   let description = [{
-    So that one collective serves them all.
+    So that one collective serves them all. A result of P rows has in each row one of
+    the P parts of every input, cut along its first dimension; a rank that has a shard
+    of the inputs has one of the result.
 
     Constraints:
     - (C1) there is at least one input, and the result is a vector of as many elements
-      as all inputs together.
+      as all inputs together, or P rows of them; P divides the inputs' first dimension.
     - (C2) all element types are equal.
-    - (C3) no dimension may be sharded.
+    - (C3) no dimension may be sharded, but the first of all if the result has rows.
   }];
   let arguments = (ins Variadic<SP_FloatTensor>:$inputs);
   let results = (outs SP_FloatTensor:$result);
@@ -162,9 +164,10 @@ def SP_UnpackOp : SP_ComputeOp<"unpack", ["isLinearIn"]> {
   let description = [{
     Constraints:
     - (C1) there is at least one result, and the input is a vector of as many elements
-      as all results together.
+      as all results together, or P rows of them; P divides the results' first
+      dimension.
     - (C2) all element types are equal.
-    - (C3) no dimension may be sharded.
+    - (C3) no dimension may be sharded, but the first of all if the input has rows.
   }];
   let arguments = (ins SP_FloatTensor:$input);
   let results = (outs Variadic<SP_FloatTensor>:$outputs);

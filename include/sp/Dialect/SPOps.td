@@ -29,10 +29,19 @@ def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
     sp.mesh @mesh <tp = 2>
     ```
 
+    An axis can be split into sub-axes, the first of them the major one. A layout
+    names the axis, or, where they differ, its parts:
+
+    ```mlir
+    sp.mesh @mesh <tp = 8, tp.kv = 4, tp.rep = 2>
+    tensor<64x96xf32, #sp.layout<tp.kv = shard(0), tp.rep = replicate>>
+    ```
+
     Constraints:
     - (C1) there is at least one axis, and every axis has a name and a size of at
       least 1.
     - (C2) axis names are unique.
+    - (C3) the sub-axes of an axis follow it, and their sizes multiply to its size.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
                        DenseI64ArrayAttr:$axis_sizes);
@@ -41,14 +50,19 @@ def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    ::mlir::LogicalResult verifySubAxes();
     /// The mesh of `module`; null if there is none.
     static MeshOp lookup(::mlir::ModuleOp module);
     /// The size of `axis`; 0 if the mesh has no such axis.
     int64_t getAxisSize(::mlir::StringRef axis);
     /// The number of `axis` in mesh order; -1 if the mesh has no such axis.
     int64_t getAxisIndex(::mlir::StringRef axis);
-    /// The axis names in mesh order.
+    /// The axis names in mesh order, sub-axes after their axis.
     ::llvm::SmallVector<::mlir::StringAttr> getAxes();
+    /// Those that are not split.
+    ::llvm::SmallVector<::mlir::StringAttr> getLeafAxes();
+    /// How far apart two ranks are that are neighbours on `axis`.
+    int64_t getAxisStride(::mlir::StringRef axis);
   }];
 }
 
@@ -350,7 +364,7 @@ def SP_RopeOp : SP_DifferentiableOp<"rope", ["isLinearIn"]> {
   let assemblyFormat = "$input `,` $cos `,` $sin (`inverse` $inverse^)? attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_AttentionOp : SP_DifferentiableOp<"attention", ["isLinearIn"]> {
+def SP_AttentionOp : SP_DifferentiableOp<"attention", ["isLinearIn", "inferLayouts"]> {
   let summary = "scaled dot-product attention, grouped-query, causal or not";
   let description = [{
     `softmax(q k^T * scale + mask) v` for every batch and head; query head h reads

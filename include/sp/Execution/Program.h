@@ -33,11 +33,18 @@ struct ProgramTensor {
   int64_t globalBytes() const;
 };
 
+/// An axis of the mesh, or a part of one ("tp.kv").
+struct ProgramAxis {
+  std::string name;
+  int64_t size;
+  /// How far apart neighbours are: a rank's place is (rank / stride) % size.
+  int64_t stride;
+};
+
 /// The entry function of a localised and planned module.
 struct Program {
   std::string entry;
-  std::vector<std::string> meshAxes;
-  std::vector<int64_t> meshSizes;
+  std::vector<ProgramAxis> mesh;
   std::vector<ProgramTensor> arguments, results;
   int64_t arenaBytes = 0;
   int64_t activationBytes = 0;

@@ -9,7 +9,8 @@ def SPVerifyLayouts : Pass<"sp-verify-layouts", "::mlir::ModuleOp"> {
     Runs between the phases of every pipeline.
 
     Constraints:
-    - (C1) layouts name only axes of the module's mesh, in mesh order.
+    - (C1) layouts name only axes of the module's mesh, in mesh order, and an axis
+      rather than all its parts if these are alike.
     - (C2) a sharded dimension is divisible by its axis's size.
     - (C3) an op that touches a tensor with a layout has a layout rule, and its
       operands and results obey it, along each axis.
@@ -34,14 +35,17 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
     along the feature dimension, by the ops' layout rules, through everything that
     can carry a shard of it, until it meets only linears with parameters as weights.
     The weights of the opening linears are then sharded on their outputs, the
-    closing one's on its inputs; `sp.copy` stands at each opening linear and on
+    closing one's on its inputs. With more ranks than key/value heads, the axis is
+    split: key/value heads and their weights are sharded on `AXIS.kv`, and each of them
+    is the same on the ranks of `AXIS.rep`. `sp.copy` stands at each opening linear and on
     every invariant value used inside, `sp.all_reduce` after the closing one, and a
     row-parallel bias moves behind it. No name or attribute is consulted.
 
     Constraints:
     - (C1) the module is unsharded: no layouts, no mesh.
     - (C2) every sharded dimension is divisible by the axis's size; what does not
-      divide is named.
+      divide is named. Of the number of key/value heads and the axis's size, one
+      divides the other.
     - (C3) `tp` is at least 1.
   }];
   let dependentDialects = ["::sp::SPDialect"];
@@ -184,7 +188,7 @@ def SPSyncGradients : Pass<"sp-sync-gradients", "::mlir::ModuleOp"> {
   let summary = "sums all gradients over ranks in one collective at the end";
   let description = [{
     The `all_reduce`s that sum gradients, one or more per parameter, become one per
-    axis and element type: summands of one gradient are added while they are
+    axis, element type and layout: summands of one gradient are added while they are
     partial, and all partial gradients travel in one vector (`sp.pack`, `sp.unpack`).
 
     Constraints:
@@ -281,7 +285,8 @@ def SPVerifyCollectives : Pass<"sp-verify-collectives", "::mlir::ModuleOp"> {
     Constraints:
     - (C1) the function has the collectives of its `sp.collectives`, in order, of the
       same kind, axis, dimension and type, and reached by the same arguments and
-      collectives; so are its results.
+      collectives; so are its results, and each of the tensors that `sp.pack` puts into
+      one vector.
   }];
 }
 

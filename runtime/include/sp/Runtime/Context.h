@@ -95,6 +95,11 @@ struct LocalWorldOptions {
   std::optional<double> timeoutSeconds;
 };
 
+/// The ranks along it differ in (rank / stride) % size.
+struct WorldAxis {
+  int64_t size, stride;
+};
+
 /// Ranks that are threads of this process and read each other's memory.
 class LocalWorld {
 public:
@@ -103,6 +108,11 @@ public:
   /// that is null, if a size, an option or the environment is bad.
   static std::unique_ptr<LocalWorld>
   create(const std::vector<int64_t> &axisSizes,
+         const LocalWorldOptions &options = {}, std::string *error = nullptr);
+  /// One for each of `numRanks`, and groups along each of the axes, which may
+  /// be parts of one another.
+  static std::unique_ptr<LocalWorld>
+  create(int64_t numRanks, const std::vector<WorldAxis> &axes,
          const LocalWorldOptions &options = {}, std::string *error = nullptr);
   ~LocalWorld();
 
