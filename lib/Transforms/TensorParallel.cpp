@@ -29,7 +29,7 @@ namespace {
 struct ParallelRegion {
   llvm::MapVector<Value, int64_t> shards;
   llvm::SetVector<Operation *> columns, rows, inner;
-  /// Uniform sources (splat constants) that are cloned with a shard's type.
+  /// Constants, of which each rank makes or takes its part.
   SmallVector<OpOperand *> sources;
   /// Operands from outside that every rank needs whole.
   SmallVector<OpOperand *> replicated;
@@ -83,6 +83,10 @@ static SmallVector<Value> getCasts(Value value) {
   return casts;
 }
 
+static bool isSource(Operation *op) {
+  return isUniformSource(op) || isa_and_nonnull<arith::ConstantOp>(op);
+}
+
 LogicalResult RegionFinder::checkLinear(LinearOp linear) {
   if (assigned.contains(linear))
     return fail(describe(linear.getOperation()) +
@@ -132,7 +136,7 @@ LogicalResult RegionFinder::addShard(Value value, int64_t dim) {
 
 LogicalResult RegionFinder::visitDefinition(Value value, int64_t dim) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op || isSource(op))
     return fail(describe(value) + " comes from outside as a whole");
   auto iface = dyn_cast<LayoutOpInterface>(op);
   if (!iface)
@@ -188,7 +192,7 @@ LogicalResult RegionFinder::visitInner(Operation *op, int64_t factor) {
                    tensorType(operand.get()).getDimSize(dim) == 1;
     if (dim < 0 || isWhole)
       region.replicated.push_back(&operand);
-    else if (isUniformSource(operand.get().getDefiningOp()))
+    else if (isSource(operand.get().getDefiningOp()))
       region.sources.push_back(&operand);
     else if (failed(addShard(operand.get(), dim)))
       return failure();
@@ -418,20 +422,31 @@ void TensorParallel::rewrite(ParallelRegion &region,
   for (OpOperand *operand : region.replicated)
     addCopy(*operand, axisName, meshAxes);
   for (OpOperand *operand : region.sources) {
+    Operation *owner = operand->getOwner();
     Operation *whole = operand->get().getDefiningOp();
-    Operation *source = OpBuilder(operand->getOwner()).clone(*whole);
-    operand->set(source->getResult(0));
-    if (whole->use_empty())
-      whole->erase();
-    auto iface = cast<LayoutOpInterface>(operand->getOwner());
-    LayoutRule rule = iface.getLayoutRule();
-    Value result = operand->getOwner()->getResult(0);
+    LayoutRule rule = cast<LayoutOpInterface>(owner).getLayoutRule();
+    Value result = owner->getResult(0);
+    bool isGrouped = region.grouped.contains(result);
     int64_t factor = rule.results[0][region.shards.lookup(result)];
     int64_t dim = rule.operandDim(operand->getOperandNumber(), factor);
-    if (region.grouped.contains(result))
-      shardGrouped(source->getResult(0), dim);
+    OpBuilder builder(owner);
+    if (!isUniformSource(whole)) {
+      Type type = withAxisLayout(tensorType(operand->get()),
+                                 isGrouped ? groupAxis : axisName,
+                                 AxisLayout::shard(dim), meshAxes);
+      operand->set(
+          SliceOp::create(builder, owner->getLoc(), type, operand->get()));
+      if (isGrouped)
+        addCopy(*operand, replicaAxis, meshAxes);
+      continue;
+    }
+    operand->set(builder.clone(*whole)->getResult(0));
+    if (isGrouped)
+      shardGrouped(operand->get(), dim);
     else
-      shard(source->getResult(0), dim);
+      shard(operand->get(), dim);
+    if (whole->use_empty())
+      whole->erase();
   }
   for (Operation *op : region.rows) {
     auto linear = cast<LinearOp>(op);

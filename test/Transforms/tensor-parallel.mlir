@@ -90,3 +90,21 @@ func.func @norm_between(%x: tensor<6x8xf32>, %w1: tensor<16x8xf32>, %g: tensor<1
   %o = sp.linear %n, %w2 : (tensor<6x16xf32>, tensor<8x16xf32>) -> tensor<6x8xf32>
   return %o : tensor<6x8xf32>
 }
+
+// -----
+
+// A constant whose elements differ: each rank takes its part.
+
+func.func @constant_in_region(%x: tensor<2x1x4xf32>, %w1: tensor<4x4xf32>, %w2: tensor<4x4xf32>) -> tensor<2x1x4xf32> {
+  %c = arith.constant dense<[[[1.0, 2.0, 3.0, 4.0]], [[5.0, 6.0, 7.0, 8.0]]]> : tensor<2x1x4xf32>
+  %h = sp.linear %x, %w1 : (tensor<2x1x4xf32>, tensor<4x4xf32>) -> tensor<2x1x4xf32>
+  %m = arith.mulf %h, %c : tensor<2x1x4xf32>
+  %o = sp.linear %m, %w2 : (tensor<2x1x4xf32>, tensor<4x4xf32>) -> tensor<2x1x4xf32>
+  return %o : tensor<2x1x4xf32>
+}
+// CHECK-LABEL: func.func @constant_in_region
+// CHECK:         %[[C:.*]] = arith.constant {{.*}} : tensor<2x1x4xf32>
+// CHECK:         %[[H:.*]] = sp.linear
+// CHECK-NEXT:    %[[CS:.*]] = sp.slice %[[C]] : tensor<2x1x4xf32> -> tensor<2x1x4xf32, #sp.layout<tp = shard(2)>>
+// CHECK-NEXT:    arith.mulf %[[H]], %[[CS]] : tensor<2x1x4xf32, #sp.layout<tp = shard(2)>>
+// CHECK:         sp.all_reduce
