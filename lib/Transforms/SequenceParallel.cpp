@@ -184,10 +184,11 @@ private:
 } // namespace
 
 bool Sharder::isTokenLocal(Operation *op) const {
-  // Lookups and weight-sized gradient sums stay whole.
+  // Lookups and weight-sized gradient sums stay whole, and so do constants, of
+  // which the readers take their part.
   if (isa<EmbeddingOp, EmbeddingGradOp, LinearOp, LinearInputGradOp,
           LinearWeightGradOp>(op) ||
-      op->getNumResults() == 0 || isUniformSource(op))
+      op->getNumResults() == 0 || op->getNumOperands() == 0)
     return false;
   auto isWhole = [&](Type type) {
     return getAxisLayout(type, axis).isInvariant();
@@ -286,9 +287,11 @@ void Sharder::addValueCosts(Value value) {
 }
 
 CutCost Sharder::label() {
+  // A sum of gradients is none of them, whatever its shape: it leaves whole.
+  DenseSet<Operation *> closing(reductions.begin(), reductions.end());
   for (Operation &op : function.getBody().front()) {
     auto reduce = dyn_cast<AllReduceOp>(op);
-    if (reduce ? reduce.getAxis() == axis && tokens.get(reduce.getResult()) >= 0
+    if (reduce ? closing.contains(&op) && tokens.get(reduce.getResult()) >= 0
                : isTokenLocal(&op))
       nodes.insert({&op, cut.addNode()});
   }
@@ -406,14 +409,15 @@ void Sharder::sumOverRanks(Value value) {
 }
 
 void Sharder::rewrite() {
-  SmallVector<Operation *> sharded;
+  // Factors follow from the values that an op reads, which are about to change.
+  SmallVector<std::pair<Operation *, int64_t>> sharded;
   for (auto [op, node] : nodes)
     if (cut.isSource(node))
-      sharded.push_back(op);
+      sharded.emplace_back(op, tokens.getFactor(op));
   SmallVector<Value> values;
   // Erased at the end: a new op must not get the address of a labelled one.
   SmallVector<Operation *> split;
-  for (Operation *op : sharded) {
+  for (auto [op, factor] : sharded) {
     if (auto reduce = dyn_cast<AllReduceOp>(op)) {
       OpBuilder builder(op);
       Value whole = reduce.getResult();
@@ -428,7 +432,6 @@ void Sharder::rewrite() {
       continue;
     }
     ++numSharded;
-    int64_t factor = tokens.getFactor(op);
     LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()))

@@ -119,3 +119,38 @@ func.func @rope_follows(%x: tensor<6x2x2x4xf32>, %w1: tensor<8x4xf32>, %w2: tens
 // CHECK-DAG:     %[[COSS:.*]] = sp.slice %[[COS]] : tensor<6x2xf32> -> tensor<6x2xf32, #sp.layout<tp = shard(0)>>
 // CHECK-DAG:     %[[SINS:.*]] = sp.slice %[[SIN]]
 // CHECK:         sp.rope %{{.*}}, %[[COSS]], %[[SINS]]
+
+// -----
+
+// A constant whose elements differ is no work to share: the readers on the shard
+// take their part of it.
+
+func.func @constant_beside_shard(%x: tensor<2x1x4xf32>, %w1: tensor<8x4xf32>, %w2: tensor<4x8xf32>) -> tensor<2x1x4xf32> {
+  %c = arith.constant dense<[[[1.0, 2.0, 3.0, 4.0]], [[5.0, 6.0, 7.0, 8.0]]]> : tensor<2x1x4xf32>
+  %h = sp.linear %x, %w1 : (tensor<2x1x4xf32>, tensor<8x4xf32>) -> tensor<2x1x8xf32>
+  %o = sp.linear %h, %w2 : (tensor<2x1x8xf32>, tensor<4x8xf32>) -> tensor<2x1x4xf32>
+  %y = arith.mulf %o, %c : tensor<2x1x4xf32>
+  return %y : tensor<2x1x4xf32>
+}
+// CHECK-LABEL: func.func @constant_beside_shard
+// CHECK:         %[[C:.*]] = arith.constant {{.*}} : tensor<2x1x4xf32>
+// CHECK:         %[[CS:.*]] = sp.slice %[[C]] : tensor<2x1x4xf32> -> tensor<2x1x4xf32, #sp.layout<tp = shard(0)>>
+// CHECK:         %[[RS:.*]] = sp.reduce_scatter
+// CHECK:         arith.mulf %[[RS]], %[[CS]]
+
+// -----
+
+// A sum over tokens of nothing but what the region reduces: on the shard it is
+// partial.
+
+func.func @sum_of_reduction(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<f32> {
+  %h = sp.linear %x, %w1 : (tensor<6x2x8xf32>, tensor<16x8xf32>) -> tensor<6x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<6x2x16xf32>, tensor<8x16xf32>) -> tensor<6x2x8xf32>
+  %s = sp.sum_leading %o count 3 : (tensor<6x2x8xf32>) -> tensor<f32>
+  return %s : tensor<f32>
+}
+// CHECK-LABEL: func.func @sum_of_reduction
+// CHECK:         %[[RS:.*]] = sp.reduce_scatter
+// CHECK-NEXT:    %[[S:.*]] = sp.sum_leading %[[RS]] count 3 : {{.*}} -> tensor<f32, #sp.layout<tp = partial>>
+// CHECK-NEXT:    %[[A:.*]] = sp.all_reduce %[[S]]
+// CHECK-NEXT:    return %[[A]]
