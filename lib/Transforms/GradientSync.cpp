@@ -9,18 +9,20 @@
 using namespace mlir;
 using namespace sp;
 
+/// True if `op` makes sums of gradients of sums of gradients. One vector is
+/// summed for many.
+static bool isSumOfGradients(Operation *op) {
+  return isa_and_nonnull<arith::AddFOp, arith::ExtFOp, arith::TruncFOp, ScaleOp,
+                         UnpackOp>(op);
+}
+
 /// The values that `value`, a sum of gradients, is made of, seen through one
 /// op; none if the op computes something else.
 static SmallVector<Value> getSummands(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!isSumOfGradients(op))
     return {};
-  if (isa<arith::AddFOp, arith::ExtFOp, arith::TruncFOp, ScaleOp>(op))
-    return SmallVector<Value>(op->getOperands());
-  // One vector is summed for many gradients.
-  if (auto unpack = dyn_cast<UnpackOp>(op))
-    return {unpack.getInput()};
-  return {};
+  return SmallVector<Value>(op->getOperands());
 }
 
 /// What a summand of a gradient is before the sum over ranks.
@@ -53,10 +55,22 @@ static std::string explainSum(Value partial, StringAttr axis) {
   return describe(op) + " works on a summand on each rank";
 }
 
+/// False if the backward pass goes on from `value`. Of a parameter that is a
+/// hidden state, the gradient is a sum of activations' cotangents.
+static bool isOnlyGradient(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (isa<func::ReturnOp, AdamWOp, SumSquaresOp>(user))
+      return true;
+    return isSumOfGradients(user) &&
+           llvm::all_of(user->getResults(), isOnlyGradient);
+  });
+}
+
 /// Finds the sums over ranks behind `gradient`.
 static void findSyncs(GradientSync &sync) {
   llvm::SetVector<Value> values;
-  values.insert(sync.gradient);
+  if (isOnlyGradient(sync.gradient))
+    values.insert(sync.gradient);
   llvm::SetVector<Operation *> ops;
   for (unsigned i = 0; i < values.size(); ++i) {
     Value value = values[i];
@@ -65,6 +79,8 @@ static void findSyncs(GradientSync &sync) {
       continue;
     }
     for (Value summand : getSummands(value)) {
+      if (!isOnlyGradient(summand))
+        continue;
       values.insert(summand);
       auto reduce = summand.getDefiningOp<AllReduceOp>();
       if (reduce && sync.reason.empty())

@@ -54,3 +54,29 @@ func.func @unsharded(%b: tensor<4xf32> {sp.param = "b"}) -> (tensor<f32> {sp.res
   %l = sp.sum_leading %b count 1 : (tensor<4xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// A parameter that is a hidden state: its gradient is the sum of two cotangents, of
+// which the backward pass of the first region reads one. That one's all_reduce is no
+// gradient's sum and stays where it is.
+sp.mesh @mesh <tp = 2>
+// CHECK-LABEL: func.func @hidden_state
+// CHECK:         %[[P:.*]] = sp.linear_input_grad
+// CHECK-NEXT:    %[[D:.*]] = sp.all_reduce %[[P]] : tensor<2x1x4xf32, #sp.layout<tp = partial>> -> tensor<2x1x4xf32>
+// CHECK-NEXT:    sp.copy %[[D]]
+// CHECK:         sp.all_reduce %{{.*}} {sp.reason = {{.*}}, sp.sync_of = "x"} : tensor<2x1x4xf32, #sp.layout<tp = partial>> -> tensor<2x1x4xf32>
+// CHECK-NOT:     sp.pack
+func.func @hidden_state(%x: tensor<2x1x4xf32> {sp.param = "x"}, %w1: tensor<8x4xf32, #sp.layout<tp = shard(0)>> {sp.input = "w1"}, %w2: tensor<4x8xf32, #sp.layout<tp = shard(1)>> {sp.input = "w2"},
+    %w3: tensor<8x4xf32, #sp.layout<tp = shard(0)>> {sp.input = "w3"}) -> (tensor<f32> {sp.result = "loss"}) {
+  %xc = sp.copy %x : tensor<2x1x4xf32> -> tensor<2x1x4xf32, #sp.layout<tp = replicate>>
+  %h = sp.linear %xc, %w1 : (tensor<2x1x4xf32, #sp.layout<tp = replicate>>, tensor<8x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<2x1x8xf32, #sp.layout<tp = shard(2)>>
+  %p = sp.linear %h, %w2 : (tensor<2x1x8xf32, #sp.layout<tp = shard(2)>>, tensor<4x8xf32, #sp.layout<tp = shard(1)>>) -> tensor<2x1x4xf32, #sp.layout<tp = partial>>
+  %o = sp.all_reduce %p : tensor<2x1x4xf32, #sp.layout<tp = partial>> -> tensor<2x1x4xf32>
+  %y = arith.addf %o, %x : tensor<2x1x4xf32>
+  %yc = sp.copy %y : tensor<2x1x4xf32> -> tensor<2x1x4xf32, #sp.layout<tp = replicate>>
+  %z = sp.linear %yc, %w3 : (tensor<2x1x4xf32, #sp.layout<tp = replicate>>, tensor<8x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<2x1x8xf32, #sp.layout<tp = shard(2)>>
+  %s = sp.sum_leading %z count 3 : (tensor<2x1x8xf32, #sp.layout<tp = shard(2)>>) -> tensor<f32, #sp.layout<tp = partial>>
+  %l = sp.all_reduce %s : tensor<f32, #sp.layout<tp = partial>> -> tensor<f32>
+  return %l : tensor<f32>
+}
