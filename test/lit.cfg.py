@@ -6,7 +6,7 @@ import lit.formats
 config.name = "sp"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "data", "tools", "unit"]
+config.excludes = ["Inputs", "data", "fuzz", "tools", "unit"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.sp_binary_dir, "test")
 config.environment["PATH"] = os.pathsep.join(

@@ -1,0 +1,57 @@
+//===- Check.h - A program's forms against the whole program ----*- C++ -*-===//
+
+#ifndef SP_TEST_TOOLS_FUZZ_CHECK_H
+#define SP_TEST_TOOLS_FUZZ_CHECK_H
+
+#include "Form.h"
+#include "Run.h"
+#include "Sabotage.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace sp::test {
+
+enum class Verdict { Agrees, Refused, Fails };
+
+/// What came of one form of a program.
+struct Outcome {
+  Verdict verdict = Verdict::Agrees;
+  /// Of a refusal its reason, of a failure what has gone wrong: equal for
+  /// outcomes that differ only in numbers and names.
+  std::string kind;
+  std::string detail;
+  Coverage coverage;
+  bool isSabotaged = false;
+
+  static Outcome fail(llvm::StringRef kind, std::string detail = "");
+};
+
+llvm::json::Value toJSON(const Outcome &outcome);
+bool fromJSON(const llvm::json::Value &value, Outcome &outcome,
+              llvm::json::Path path);
+
+/// An unsharded program and what it computes.
+class Reference {
+public:
+  /// `program` has no gradients yet, and must outlive the reference.
+  explicit Reference(mlir::ModuleOp program);
+
+  /// A failure if the program itself is of no use: it does not run, or one of
+  /// its gradients cannot tell right from wrong.
+  const Outcome &getOutcome() const { return outcome; }
+
+  /// Results and gradients of a form must differ by at most 1e-9 of each
+  /// tensor's greatest element.
+  Outcome check(const Form &form, Sabotage sabotage) const;
+
+private:
+  Outcome compare(const Results &results) const;
+
+  mlir::ModuleOp program;
+  Results expected;
+  Outcome outcome;
+};
+
+} // namespace sp::test
+
+#endif // SP_TEST_TOOLS_FUZZ_CHECK_H
