@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 
 namespace sp {

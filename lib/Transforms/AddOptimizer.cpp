@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "sp/Dialect/Adjoint.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "sp/Dialect/Adjoint.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 
 namespace sp {

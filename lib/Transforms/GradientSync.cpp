@@ -1,6 +1,6 @@
 //===- GradientSync.cpp - where gradients are summed over ranks -----------===//
 
-#include "GradientSync.h"
+#include "sp/Transforms/GradientSync.h"
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"

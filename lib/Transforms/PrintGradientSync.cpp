@@ -1,7 +1,7 @@
 //===- PrintGradientSync.cpp - which gradients are summed, and why --------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

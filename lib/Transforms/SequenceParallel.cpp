@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "sp/Analysis/MinCut.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 
 namespace sp {

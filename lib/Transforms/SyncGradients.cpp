@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "LayoutUtils.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Dialect/Adjoint.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 

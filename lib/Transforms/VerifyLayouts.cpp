@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GradientSync.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "sp/Dialect/SPOps.h"
 #include "sp/Transforms/Collectives.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 
 namespace sp {

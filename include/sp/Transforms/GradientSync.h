@@ -1,7 +1,7 @@
 //===- GradientSync.h - where gradients are summed over ranks -------------===//
 
-#ifndef SP_LIB_TRANSFORMS_GRADIENTSYNC_H
-#define SP_LIB_TRANSFORMS_GRADIENTSYNC_H
+#ifndef SP_TRANSFORMS_GRADIENTSYNC_H
+#define SP_TRANSFORMS_GRADIENTSYNC_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "sp/Analysis/SavedActivations.h"
@@ -31,4 +31,4 @@ void annotateGradientSyncs(mlir::func::FuncOp function);
 
 } // namespace sp
 
-#endif // SP_LIB_TRANSFORMS_GRADIENTSYNC_H
+#endif // SP_TRANSFORMS_GRADIENTSYNC_H
