@@ -35,9 +35,7 @@ Location sp::getNameLoc(func::FuncOp function) {
   return NameLoc::get(function.getSymNameAttr());
 }
 
-/// The innermost name of a location: importers name ops after the module of the
-/// model that they come from.
-static StringRef getLocName(Location loc) {
+StringRef sp::getLocName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName();
   if (auto fused = dyn_cast<FusedLoc>(loc))

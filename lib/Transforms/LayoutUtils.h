@@ -25,6 +25,10 @@ bool isUniformSource(mlir::Operation *op);
 std::string describe(mlir::Value value);
 std::string describe(mlir::Operation *op);
 
+/// The innermost name of a location, empty if it has none: importers name ops
+/// after the module of the model that they come from.
+llvm::StringRef getLocName(mlir::Location loc);
+
 /// The function's name as a location: a remark about a whole function would
 /// otherwise quote its signature, which names every parameter of a model.
 mlir::Location getNameLoc(mlir::func::FuncOp function);

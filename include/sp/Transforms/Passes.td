@@ -262,6 +262,37 @@ def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> 
   let statistics = [Statistic<"numMerged", "merged", "layout changes merged">];
 }
 
+def SPPrintCollectives : Pass<"sp-print-collectives", "::mlir::ModuleOp"> {
+  let summary = "prints what ranks send to each other, how much, and why";
+  let description = [{
+    Two tables on stderr for every function: the collectives, and the layout changes
+    that move nothing (`copy`, `slice`, `zero_pad`). Each line has the kind, the axis,
+    the change of layout, the bytes that each rank sends, the op or parameter that it
+    serves, and why it is there; then come the sums per kind, forward, backward and
+    optimizer apart.
+
+    The bytes are those of a ring. With T ranks on the axis and n bytes of the tensor
+    that is whole along it, each rank sends
+
+    - `all_gather`, `reduce_scatter`: (T - 1) / T * n,
+    - `all_reduce`: twice that (a reduce-scatter and an all-gather),
+
+    rounded down, which is also what the runtime counts.
+
+    The reasons are read off the program, from what makes a collective's operand and
+    what reads its result: it enters or closes a tensor-parallel region (a reader or
+    maker has a parameter sharded along the axis), it sums gradients (it stands between
+    a gradient and the ops that compute it), or it is the adjoint of one of the forward
+    pass (it goes the dual way between the same modules).
+
+    Constraints:
+    - (C1) the module has a mesh, and layouts change only along its axes.
+    - (C2) the program has global shapes: run before `sp-localize`.
+    - (C3) a function with layout changes is one block, and none is inside another
+      op's region: what is repeated has no fixed number of bytes.
+  }];
+}
+
 def SPLocalize : Pass<"sp-localize", "::mlir::ModuleOp"> {
   let summary = "global shapes and layouts become local shapes and collectives";
   let description = [{
