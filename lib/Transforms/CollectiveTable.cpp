@@ -362,9 +362,9 @@ static int64_t getRingBytes(Operation *op, StringAttr axis, MeshOp mesh) {
                                                            : 0;
   RankedTensorType type = tensorType(op->getOperand(0));
   int64_t bytes = type.getNumElements() * (type.getElementTypeBitWidth() / 8);
-  for (StringAttr other : mesh.getAxes())
-    if (other != axis && getAxisLayout(type, other).isShard())
-      bytes /= mesh.getAxisSize(other);
+  for (const AxisEntry &entry : getLayoutEntries(type))
+    if (entry.axis != axis && entry.layout.isShard())
+      bytes /= mesh.getAxisSize(entry.axis);
   int64_t size = mesh.getAxisSize(axis);
   return phases * (size - 1) * bytes / size;
 }

@@ -1,6 +1,7 @@
 //===- Phases.cpp - forward, backward, update -----------------------------===//
 
 #include "sp/Transforms/Phases.h"
+#include "sp/Analysis/SavedActivations.h"
 #include "sp/Transforms/GradientSync.h"
 
 using namespace mlir;
@@ -29,18 +30,6 @@ static void markSources(ArrayRef<Value> roots, Phase phase,
   }
 }
 
-/// The values that depend on `roots`.
-static llvm::DenseSet<Value> findDependent(ArrayRef<Value> roots) {
-  SmallVector<Value> stack(roots);
-  llvm::DenseSet<Value> dependent(roots.begin(), roots.end());
-  while (!stack.empty())
-    for (Operation *user : stack.pop_back_val().getUsers())
-      for (Value result : user->getResults())
-        if (dependent.insert(result).second)
-          stack.push_back(result);
-  return dependent;
-}
-
 llvm::DenseMap<Operation *, Phase> sp::findPhases(func::FuncOp function) {
   llvm::DenseMap<Operation *, Phase> phases;
   Block &body = function.getBody().front();
@@ -48,14 +37,8 @@ llvm::DenseMap<Operation *, Phase> sp::findPhases(func::FuncOp function) {
       findGradientSyncs(function),
       [](const GradientSync &sync) { return sync.gradient; });
   if (!gradients.empty()) {
-    // A result that depends on a gradient, such as its norm, is none of the
-    // forward pass.
-    llvm::DenseSet<Value> dependent = findDependent(gradients);
-    SmallVector<Value> results;
-    for (Value result : body.getTerminator()->getOperands())
-      if (!dependent.contains(result))
-        results.push_back(result);
-    markSources(results, Phase::Forward, phases);
+    for (Operation *op : findForwardOps(function))
+      phases[op] = Phase::Forward;
     markSources(gradients, Phase::Backward, phases);
   }
   for (Operation &op : body)

@@ -263,15 +263,14 @@ TEST(CollectivesOnMeshes, RunAlongPartsOfAnAxis) {
       LocalWorld::create(4, {{4, 1}, {2, 2}, {2, 1}}, LocalWorldOptions(), &error);
   ASSERT_TRUE(world) << error;
   RanksResult result = runRanks(*world, [&](sp_context &context) -> int32_t {
-    const double wanted[] = {1 + 2 + 4 + 8,
-                             context.rank % 2 == 0 ? 1 + 4 : 2 + 8,
-                             context.rank < 2 ? 1 + 2 : 4 + 8};
+    const int64_t wanted[] = {1 + 2 + 4 + 8,
+                              context.rank % 2 == 0 ? 1 + 4 : 2 + 8,
+                              context.rank < 2 ? 1 + 2 : 4 + 8};
     const int64_t places[] = {context.rank, context.rank / 2, context.rank % 2};
     for (int32_t axis = 0; axis < 3; ++axis) {
-      double input = int64_t(1) << context.rank, sum = 0;
-      if (int32_t status =
-              sp_all_reduce(&context, axis, SP_F64, &input, &sum, 1))
-        return status;
+      int64_t own = int64_t(1) << context.rank, sum;
+      if (sp_all_reduce(&context, axis, SP_I64, &own, &sum, 1))
+        return 1;
       EXPECT_EQ(sum, wanted[axis]);
       EXPECT_EQ(sp_axis_rank(&context, axis), places[axis]);
     }
