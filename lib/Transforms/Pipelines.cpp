@@ -16,6 +16,8 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
   pm.addPass(createSPVerifyLayouts());
   if (options.sequenceParallel) {
     SPSequenceParallelOptions sequence;
+    sequence.objective = options.objective;
+    sequence.minTokens = options.minTokens;
     sequence.requireAll = options.requireAll;
     pm.addPass(createSPSequenceParallel(sequence));
     pm.addPass(createSPVerifyLayouts());

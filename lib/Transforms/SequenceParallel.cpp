@@ -124,18 +124,26 @@ static SmallVector<AllReduceOp> findReductions(func::FuncOp function,
   return reductions;
 }
 
+/// What is not traded for anything else: memory and repeated work, or what is
+/// sent.
+enum class Objective { Memory, Bytes };
+
 /// Labels and rewrites one function.
 class Sharder {
 public:
-  Sharder(func::FuncOp function, StringAttr axis, MeshOp mesh)
+  Sharder(func::FuncOp function, StringAttr axis, MeshOp mesh,
+          Objective objective)
       : function(function), axis(axis), meshAxes(mesh.getAxes()),
-        size(mesh.getAxisSize(axis)),
+        size(mesh.getAxisSize(axis)), objective(objective),
         reductions(findReductions(function, axis)), tokens(reductions) {
     for (const GradientSync &sync : findGradientSyncs(function))
       gradients.insert(sync.gradient);
   }
 
   CutCost label();
+  /// Rows of the largest value that a tensor-parallel region reduces: its
+  /// elements but for the last dimension.
+  int64_t countTokens() const;
   LogicalResult checkDivisibility();
   void rewrite();
 
@@ -157,6 +165,10 @@ private:
   void addCosts(Operation *op);
   void addValueCosts(Value value);
 
+  CutCost cost(int64_t memory, int64_t bytes) const {
+    return objective == Objective::Memory ? CutCost{memory, bytes}
+                                          : CutCost{bytes, memory};
+  }
   /// (T-1) times the bytes of a value: what replication wastes over all ranks,
   /// and, per rank and times T, what a ring moves to gather it.
   int64_t weigh(Value value) const;
@@ -171,6 +183,7 @@ private:
   StringAttr axis;
   SmallVector<StringAttr> meshAxes;
   int64_t size;
+  Objective objective;
   /// None if the program is not differentiated.
   DenseSet<Value> gradients;
   SmallVector<AllReduceOp> reductions;
@@ -231,21 +244,21 @@ void Sharder::addCosts(Operation *op) {
   bool onlySums = true;
   for (Value result : op->getResults()) {
     if (tokens.get(result) >= 0) {
-      cut.addCostIfSink(node, {weigh(result), 0});
+      cut.addCostIfSink(node, cost(weigh(result), 0));
       onlySums = false;
     } else { // On a shard, a partial sum.
-      cut.addCostIfSource(node, {0, 2 * weigh(result)});
+      cut.addCostIfSource(node, cost(0, 2 * weigh(result)));
     }
   }
   // What every rank repeats is reading all tokens.
   if (onlySums)
     for (Value operand : op->getOperands())
       if (tokens.get(operand) >= 0)
-        cut.addCostIfSink(node, {weigh(operand), 0});
+        cut.addCostIfSink(node, cost(weigh(operand), 0));
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     // reduce_scatter moves half of what all_reduce does.
-    cut.addCostIfSink(node, {0, 2 * weigh(reduce.getResult())});
-    cut.addCostIfSource(node, {0, weigh(reduce.getResult())});
+    cut.addCostIfSink(node, cost(0, 2 * weigh(reduce.getResult())));
+    cut.addCostIfSource(node, cost(0, weigh(reduce.getResult())));
     return;
   }
   // On a shard, each replicated operand's gradient needs one sum; it is there
@@ -254,7 +267,7 @@ void Sharder::addCosts(Operation *op) {
     return;
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0)
-      cut.addCostIfSource(node, {0, 2 * weigh(operand)});
+      cut.addCostIfSource(node, cost(0, 2 * weigh(operand)));
 }
 
 /// What it costs to hand a value of one label to users of the other; once for
@@ -267,17 +280,15 @@ void Sharder::addValueCosts(Value value) {
   if (!produced)
     return; // A slice moves nothing.
   MinCut::Node node = nodes.lookup(producer);
-  CutCost gather{0, weigh(value)};
   // One gather at the entry of a region serves every whole use as well.
   if (llvm::any_of(value.getUsers(),
                    [&](Operation *user) { return isRegionEntry(user); })) {
-    cut.addCostIfSource(node, gather);
+    cut.addCostIfSource(node, cost(0, weigh(value)));
     return;
   }
   // What is gathered is then whole on every rank.
-  gather.major = weigh(value);
   MinCut::Node gathered = cut.addNode();
-  cut.addEdge(node, gathered, gather);
+  cut.addEdge(node, gathered, cost(weigh(value), weigh(value)));
   for (Operation *user : value.getUsers()) {
     if (mayLeaveAsShard(value, user))
       continue;
@@ -310,6 +321,14 @@ CutCost Sharder::label() {
     }
   }
   return cost;
+}
+
+int64_t Sharder::countTokens() const {
+  int64_t count = 0;
+  for (AllReduceOp op : reductions)
+    if (ArrayRef<int64_t> shape = op.getType().getShape(); !shape.empty())
+      count = std::max(count, llvm::product_of(shape.drop_back()));
+  return count;
 }
 
 LogicalResult Sharder::checkDivisibility() {
@@ -476,6 +495,12 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
           << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
       return signalPassFailure();
     }
+    if (objective != "memory" && objective != "bytes") {
+      emitError(module.getLoc())
+          << "sp-sequence-parallel: objective is `" << objective.getValue()
+          << "`, must be memory or bytes (C4)";
+      return signalPassFailure();
+    }
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isDeclaration() && failed(runOnFunction(function, mesh)))
         return signalPassFailure();
@@ -484,8 +509,25 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
 private:
   LogicalResult runOnFunction(func::FuncOp function, MeshOp mesh) {
     StringAttr axisName = StringAttr::get(&getContext(), axis);
-    Sharder sharder(function, axisName, mesh);
+    bool memoryFirst = objective == "memory";
+    Sharder sharder(function, axisName, mesh,
+                    memoryFirst ? Objective::Memory : Objective::Bytes);
+    if (int64_t tokens = sharder.countTokens(); tokens < minTokens) {
+      if (requireAll)
+        return emitError(getNameLoc(function))
+               << "stays tensor parallel: " << tokens
+               << " tokens are fewer than min-tokens = "
+               << static_cast<int64_t>(minTokens)
+               << ", and require-all is set (C3)";
+      emitRemark(getNameLoc(function))
+          << "stays tensor parallel: " << tokens
+          << " tokens are fewer than min-tokens = "
+          << static_cast<int64_t>(minTokens);
+      return success();
+    }
     CutCost cost = sharder.label();
+    int64_t replicated = memoryFirst ? cost.major : cost.minor;
+    int64_t moved = memoryFirst ? cost.minor : cost.major;
     if (requireAll && sharder.numKept > 0)
       return sharder.kept.front().emitError("")
              << describe(sharder.kept.front().getOperation())
@@ -500,8 +542,8 @@ private:
         << "sequence parallel along `" << axisName.getValue() << "`: split "
         << sharder.numSplit << " of " << sharder.numSplit + sharder.numKept
         << " all-reduces, " << sharder.numSharded
-        << " ops on the shard; per rank " << cost.major / ranks
-        << " bytes are replicated and " << cost.minor / ranks << " moved";
+        << " ops on the shard; per rank " << replicated / ranks
+        << " bytes are replicated and " << moved / ranks << " moved";
     for (AllReduceOp op : sharder.kept)
       emitRemark(op.getLoc()) << describe(op.getOperation()) << " stays whole";
     numSplit += sharder.numSplit;

@@ -67,7 +67,8 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     replicated, or on the rank's shard of the sequence. A change of label costs
     communication, once per value; a replicated value costs memory and duplicated
     work. Two labels with such costs make it a minimum cut, solved exactly; memory
-    comes first, then bytes sent. Then each `all_reduce` whose result is sharded
+    comes first, then bytes sent, or the other way round (`objective`). A function
+    that works on fewer than `min-tokens` tokens stays as it is. Then each `all_reduce` whose result is sharded
     becomes a `reduce_scatter`, each `copy` of a sharded value an `all_gather`, and
     `slice` and `all_gather` stand at the borders.
 
@@ -84,10 +85,15 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     - (C1) the module is tensor-parallel along the axis.
     - (C2) the sequence length is divisible by the axis's size.
     - (C3) with `require-all`, every `all_reduce` but those of gradients is split.
+    - (C4) `objective` is memory or bytes.
   }];
   let dependentDialects = ["::sp::SPDialect"];
   let options = [
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
+    Option<"objective", "objective", "std::string", /*default=*/"\"memory\"",
+           "what comes first: memory (and repeated work) or bytes (sent)">,
+    Option<"minTokens", "min-tokens", "int64_t", "0",
+           "with fewer tokens, stay tensor parallel">,
     Option<"requireAll", "require-all", "bool", "false",
            "fail if an all_reduce is not split">,
   ];

@@ -22,6 +22,15 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       llvm::cl::desc("one gather for all linears that read a value; false: the "
                      "textbook form, one per linear"),
       llvm::cl::init(true)};
+  Option<std::string> objective{
+      *this, "objective",
+      llvm::cl::desc("of sequence parallelism: memory (and repeated work) or "
+                     "bytes (sent) first"),
+      llvm::cl::init("memory")};
+  Option<int64_t> minTokens{
+      *this, "min-tokens",
+      llvm::cl::desc("with fewer tokens, stay tensor parallel"),
+      llvm::cl::init(0)};
   Option<bool> requireAll{*this, "require-all",
                           llvm::cl::desc("fail if an all_reduce is not split"),
                           llvm::cl::init(false)};
