@@ -77,7 +77,7 @@ private:
   Plan solve(CutCost perByte, CutCost perWork);
   /// What follows from running `ops` again, as far as it is needed.
   Plan evaluate(const llvm::DenseSet<Operation *> &ops) const;
-  Plan keepWhatFits(const Plan &plan, const Plan &keepsMore, int64_t budget);
+  Plan keepWhatFits(const Plan &plan, int64_t budget) const;
 
   func::FuncOp function;
   MeshOp mesh;
@@ -248,41 +248,69 @@ Plan Rematerializer::findPlan(int64_t budget) {
     }
     Plan plan = solve({byte, 0}, {work, 0});
     if (plan.bytes >= keeps.bytes || plan.bytes <= fits.bytes)
-      return keepWhatFits(fits, keeps, budget);
+      return keepWhatFits(fits, budget);
     (plan.bytes <= budget ? fits : keeps) = std::move(plan);
   }
 }
 
-/// `plan`, which fits, with as much of `keepsMore` as fits too; ops that hang
-/// together are kept together. The last layer's values are used first in the
-/// backward pass, so they are the first to be kept.
-Plan Rematerializer::keepWhatFits(const Plan &plan, const Plan &keepsMore,
-                                  int64_t budget) {
+/// `plan`, which fits, without what it need not recompute to fit: the dearest
+/// for its bytes first, of these the last layer's, whose values are used first in
+/// the backward pass. Ops that hang together are kept together.
+Plan Rematerializer::keepWhatFits(const Plan &plan, int64_t budget) const {
   llvm::EquivalenceClasses<Operation *> groups;
-  auto isExtra = [&](Operation *op) {
-    return op && plan.recomputed.contains(op) &&
-           !keepsMore.recomputed.contains(op);
-  };
-  SmallVector<Operation *> extras;
   for (Operation *op : ops) {
-    if (!isExtra(op))
+    if (!plan.recomputed.contains(op))
       continue;
-    extras.push_back(op);
     groups.insert(op);
     for (Value operand : op->getOperands())
-      if (isExtra(operand.getDefiningOp()))
-        groups.unionSets(op, operand.getDefiningOp());
+      if (Operation *source = operand.getDefiningOp();
+          source && plan.recomputed.contains(source))
+        groups.unionSets(op, source);
   }
-  Plan best = plan;
-  llvm::DenseSet<Operation *> tried;
-  for (Operation *op : llvm::reverse(extras)) {
-    if (!tried.insert(groups.getLeaderValue(op)).second)
+  struct Group {
+    Operation *leader;
+    int64_t bytes = 0, work = 0;
+  };
+  llvm::MapVector<Operation *, Group> ordered;
+  for (Operation *op : llvm::reverse(ops)) {
+    if (!plan.recomputed.contains(op))
       continue;
+    Group &group = ordered[groups.getLeaderValue(op)];
+    group.leader = op;
+    group.work += getWork(op);
+    for (Value result : op->getResults())
+      if (isSavable(result))
+        group.bytes += getBytes(result);
+  }
+  SmallVector<Group> candidates =
+      llvm::map_to_vector(ordered, [](auto &entry) { return entry.second; });
+  llvm::stable_sort(candidates, [](const Group &a, const Group &b) {
+    return static_cast<double>(a.work) * b.bytes >
+           static_cast<double>(b.work) * a.bytes;
+  });
+  Plan best = plan;
+  auto keep = [&](unsigned count) {
     llvm::DenseSet<Operation *> fewer = best.recomputed;
-    for (Operation *member : groups.members(op))
-      fewer.erase(member);
-    if (Plan kept = evaluate(fewer); kept.bytes <= budget)
-      best = std::move(kept);
+    for (const Group &group : ArrayRef(candidates).take_front(count))
+      for (Operation *member : groups.members(group.leader))
+        fewer.erase(member);
+    return evaluate(fewer);
+  };
+  // Of equal groups only the first that does not fit is tried: layers are many,
+  // kinds of groups few.
+  while (!candidates.empty()) {
+    unsigned fit = 0, tooMany = candidates.size() + 1;
+    while (tooMany - fit > 1) {
+      unsigned middle = fit + (tooMany - fit) / 2;
+      (keep(middle).bytes <= budget ? fit : tooMany) = middle;
+    }
+    best = keep(fit);
+    if (fit == candidates.size())
+      break;
+    int64_t bytes = candidates[fit].bytes;
+    candidates.erase(candidates.begin(), candidates.begin() + fit);
+    llvm::erase_if(candidates,
+                   [&](const Group &group) { return group.bytes == bytes; });
   }
   return best;
 }

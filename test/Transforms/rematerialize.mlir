@@ -3,6 +3,21 @@
 // RUN: sp-opt %s --sp-rematerialize="recompute=all" 2>/dev/null | FileCheck %s --check-prefix=ALL
 // RUN: sp-opt %s --sp-rematerialize -o /dev/null 2>&1 | FileCheck %s --check-prefix=TABLE
 
+// RUN: sp-opt %s --sp-rematerialize="activation-budget=256" -o /dev/null 2>&1 | FileCheck %s --check-prefix=B256
+// RUN: sp-opt %s --sp-rematerialize="activation-budget=192" -o /dev/null 2>&1 | FileCheck %s --check-prefix=B192
+// RUN: sp-opt %s --sp-rematerialize="activation-budget=191" -o /dev/null 2>&1 | FileCheck %s --check-prefix=B191
+// RUN: sp-opt %s --sp-rematerialize="activation-budget=64" -o /dev/null 2>&1 | FileCheck %s --check-prefix=B64
+
+// Under a budget, the cheapest plan that fits: nothing; the product; the gather and the
+// norm before it, which is cheaper than the product and the gather; all of it.
+// B256: saves 256 bytes of activations per rank for the backward pass (without recomputation 256)
+// B192: saves 192 bytes
+// B192: recompute 1 x sp.swiglu {{.*}}: 64 bytes, work 192
+// B191: saves 128 bytes
+// B191-DAG: recompute 1 x sp.rms_norm {{.*}}: 64 bytes, work 144
+// B191-DAG: recompute 1 x sp.all_gather {{.*}}: 128 bytes, work 704
+// B64: saves 64 bytes
+
 // A column-parallel linear behind a norm, its backward pass, and a product of
 // activations.
 
