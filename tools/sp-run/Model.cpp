@@ -22,6 +22,16 @@ static cl::opt<bool> sequenceParallel(
     "sequence-parallel", MODEL_COMMANDS,
     cl::desc("run token-local work on sequence shards (default true)"),
     cl::init(true));
+static cl::opt<std::string>
+    objective("objective", MODEL_COMMANDS,
+              cl::desc("of sequence parallelism: what comes first, memory (and "
+                       "repeated work; default) or bytes (sent)"),
+              cl::value_desc("memory|bytes"), cl::init("memory"));
+static cl::opt<std::string>
+    minTokens("min-tokens", MODEL_COMMANDS,
+              cl::desc("with fewer tokens (batch size times sequence length), "
+                       "stay tensor parallel (default 0)"),
+              cl::value_desc("N"), cl::init("0"));
 static cl::opt<bool> sharedEntryGathers(
     "shared-entry-gathers", MODEL_COMMANDS,
     cl::desc("one gather for all linears that read a value (default true)"),
@@ -53,11 +63,24 @@ Expected<ModelOptions> sp::getModelOptions() {
   Expected<DType> type = parseDTypeOption();
   if (!type)
     return type.takeError();
+  if (objective != "memory" && objective != "bytes")
+    return usageError("--objective " + objective +
+                      ": unknown objective; use memory or bytes");
+  int64_t tokens;
+  if (StringRef(minTokens).getAsInteger(10, tokens) || tokens < 0)
+    return usageError("--min-tokens must be a number of at least 0, not `" +
+                      minTokens + "`");
   Expected<DecoderConfig> config = readHuggingFaceConfig(model);
   if (!config)
     return config.takeError();
-  return ModelOptions{model, *config,          *sizes,
-                      *type, sequenceParallel, sharedEntryGathers};
+  return ModelOptions{model,
+                      *config,
+                      *sizes,
+                      *type,
+                      sequenceParallel,
+                      sharedEntryGathers,
+                      objective,
+                      tokens};
 }
 
 Expected<Shape> sp::readBatchShape(StringRef path) {
@@ -93,6 +116,8 @@ sp::buildModel(mlir::MLIRContext &context, const ModelOptions &model,
   options.tp = model.mesh.tp;
   options.sequenceParallel = model.sequenceParallel;
   options.sharedEntryGathers = model.sharedEntryGathers;
+  options.objective = model.objective;
+  options.minTokens = model.minTokens;
   mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
   buildParallelizePipeline(pm, options);
   if (build)

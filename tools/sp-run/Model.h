@@ -19,6 +19,8 @@ struct ModelOptions {
   MeshSizes mesh;
   DType dtype;
   bool sequenceParallel, sharedEntryGathers;
+  std::string objective;
+  int64_t minTokens;
 };
 llvm::Expected<ModelOptions> getModelOptions();
 
