@@ -304,3 +304,13 @@ func.func @second_sum(%x: tensor<8x4xf32, #sp.layout<tp = shard(0)>> {sp.input =
   %b = sp.all_reduce %a : tensor<4xf32> -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
+
+// -----
+
+// C1: a shard of an axis is no shard of its part
+sp.mesh @mesh <tp = 4, tp.kv = 2, tp.rep = 2>
+func.func @f(%x: tensor<4x4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{changes the layout along 2 axes, must change exactly one (C1)}}
+  %0 = sp.all_gather %x : tensor<4x4xf32, #sp.layout<tp = shard(0)>> -> tensor<4x4xf32, #sp.layout<tp.kv = replicate, tp.rep = shard(0)>>
+  return
+}

@@ -2006,13 +2006,3 @@ func.func @f(%q: tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, %k: tensor<4x1x
   %0 = sp.attention %q, %kr, %kr scale 1.0 causal : (tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>) -> tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>
   return
 }
-
-// -----
-
-// C1, C2 of the change: a shard of an axis is no shard of its part
-sp.mesh @mesh <tp = 4, tp.kv = 2, tp.rep = 2>
-func.func @f(%x: tensor<4x4xf32, #sp.layout<tp = shard(0)>>) {
-  // expected-error @below {{changes the layout along 2 axes, must change exactly one (C1)}}
-  %0 = sp.all_gather %x : tensor<4x4xf32, #sp.layout<tp = shard(0)>> -> tensor<4x4xf32, #sp.layout<tp.kv = replicate, tp.rep = shard(0)>>
-  return
-}
