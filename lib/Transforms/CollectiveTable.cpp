@@ -335,7 +335,10 @@ void Explainer::explain(CollectiveRow &row) {
     byOperand[row.op->getOperand(0)].push_back(i);
     return;
   }
-  for (unsigned i : byOperand.lookup(row.op->getOperand(0)))
+  Value operand = row.op->getOperand(0);
+  if (auto barrier = operand.getDefiningOp<OptimizationBarrierOp>())
+    operand = barrier.getInput();
+  for (unsigned i : byOperand.lookup(operand))
     if (forwards[i].row.op->getName() == row.op->getName() &&
         forwards[i].row.to == row.to) {
       row.why =
