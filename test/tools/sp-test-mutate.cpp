@@ -9,6 +9,8 @@
 
 #include "CommandLine.h"
 #include "Difference.h"
+#include "Faults.h"
+#include "MessageKind.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -24,7 +26,6 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Regex.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "sp/Dialect/SPOps.h"
@@ -126,21 +127,15 @@ static std::string nameOp(Operation *op) {
   return name;
 }
 
-/// A diagnostic without what differs between two that the same rule gives. No
-/// replacement matches its own pattern.
 static std::string nameRule(StringRef diagnostic) {
-  std::string rule = diagnostic.str();
-  std::pair<llvm::Regex, StringRef> details[] = {
+  const MessageDetail details[] = {
       {llvm::Regex("tensor<[^>]*(<[^>]*>)?>"), "T"},
       {llvm::Regex("`grad[^`]*`|`model[^`]*`|`exp_avg[^`]*`"), "`NAME`"},
       {llvm::Regex("#[0-9]+"), "#"},
       {llvm::Regex("shard\\([0-9]+\\)"), "shard"},
       {llvm::Regex(" dimension [0-9]+ "), " dimension "},
       {llvm::Regex("was `.*`, now is `.*`"), "was A, now is B"}};
-  for (auto &[pattern, name] : details)
-    while (pattern.match(rule))
-      rule = pattern.sub(name, rule);
-  return rule;
+  return nameMessageKind(diagnostic, details);
 }
 
 //===----------------------------------------------------------------------===//
@@ -476,9 +471,7 @@ void Mutator::mutateLayoutChanges() {
     AxisLayout to = getAxisLayout(op->getResult(0).getType(), axis);
 
     attempt(op, "delete", "", [&](IRMapping &there) {
-      Operation *victim = there.lookup(op);
-      victim->getResult(0).replaceAllUsesWith(victim->getOperand(0));
-      victim->erase();
+      bypass(there.lookup(op));
       return true;
     });
     // If no second one is legal, it keeps the first one's type, and the op's
@@ -576,18 +569,11 @@ void Mutator::mutateCollectives() {
   for (auto [number, op] : llvm::enumerate(ops)) {
     if (op->getOperand(0).getType() == op->getResult(0).getType()) {
       attempt(op, "delete", "", [&](IRMapping &there) {
-        Operation *victim = there.lookup(op);
-        victim->getResult(0).replaceAllUsesWith(victim->getOperand(0));
-        victim->erase();
+        bypass(there.lookup(op));
         return true;
       });
       attempt(op, "duplicate", "", [&](IRMapping &there) {
-        Operation *first = there.lookup(op);
-        OpBuilder builder(first->getContext());
-        builder.setInsertionPointAfter(first);
-        Operation *second = builder.clone(*first);
-        second->setOperand(0, first->getResult(0));
-        first->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
+        applyTwice(there.lookup(op));
         return true;
       });
     }

@@ -2,27 +2,23 @@
 
 #include "Form.h"
 
+#include "MessageKind.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "sp/Dialect/SPOps.h"
 #include "sp/Transforms/Passes.h"
 #include "sp/Transforms/Pipelines.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace sp;
 using namespace sp::test;
 
 std::string test::nameKind(StringRef message) {
-  std::string kind = message.str();
-  std::pair<llvm::Regex, StringRef> details[] = {
+  const MessageDetail details[] = {
       {llvm::Regex("tensor<[^>]*(<[^>]*>[^>]*)?>"), "T"},
       {llvm::Regex("`p[0-9]+[^`]*`"), "`NAME`"},
       {llvm::Regex("[0-9]+"), "N"}};
-  for (auto &[pattern, name] : details)
-    while (pattern.match(kind))
-      kind = pattern.sub(name, kind);
-  return kind;
+  return nameMessageKind(message, details);
 }
 
 std::string Form::str() const {

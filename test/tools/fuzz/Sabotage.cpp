@@ -2,6 +2,7 @@
 
 #include "Sabotage.h"
 
+#include "Faults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "sp/Dialect/SPOps.h"
@@ -24,16 +25,7 @@ static bool breakSum(func::FuncOp function, bool isDoubled) {
   CollectiveOp op = findSum(function);
   if (!op)
     return false;
-  if (!isDoubled) {
-    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
-    op->erase();
-    return true;
-  }
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  Operation *second = builder.clone(*op);
-  second->setOperand(0, op->getResult(0));
-  op->getResult(0).replaceAllUsesExcept(second->getResult(0), second);
+  isDoubled ? applyTwice(op) : bypass(op);
   return true;
 }
 
