@@ -53,9 +53,8 @@ llvm::DenseSet<Value> sp::findActivations(func::FuncOp function) {
 int64_t sp::getBytesPerRank(RankedTensorType type, MeshOp mesh) {
   int64_t bytes = type.getNumElements() *
                   llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  if (auto layout = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
-    for (const AxisEntry &entry : layout.getEntries())
-      if (entry.layout.isShard())
-        bytes /= mesh.getAxisSize(entry.axis);
+  for (const AxisEntry &entry : getLayoutEntries(type))
+    if (entry.layout.isShard())
+      bytes /= mesh.getAxisSize(entry.axis);
   return bytes;
 }

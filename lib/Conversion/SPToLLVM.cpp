@@ -537,6 +537,15 @@ void FunctionLowering::lower(func::ReturnOp op) {
 // The function around them
 //===----------------------------------------------------------------------===//
 
+/// C2 for `pack` and `unpack`: of several rows, each would have a part of every
+/// tensor.
+static LogicalResult verifyOneRow(Operation *op, Value packed) {
+  if (tensorType(packed).getRank() != 2 || shapeOf(packed).front() == 1)
+    return success();
+  return op->emitOpError("has ") << shapeOf(packed).front()
+                                 << " rows on a rank, must have one (C2)";
+}
+
 /// Gives the op's results their addresses and emits its calls.
 LogicalResult FunctionLowering::lowerOp(Operation *op) {
   loc = op->getLoc();
@@ -567,18 +576,13 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
         lower(op);
         return success();
       })
-      .Case<PackOp, UnpackOp>([&](auto op) -> LogicalResult {
-        // Of several rows, each has a part of every tensor.
-        Value packed = isa<PackOp>(op.getOperation()) ? op->getResult(0)
-                                                      : op->getOperand(0);
-        if (tensorType(packed).getRank() == 2 && shapeOf(packed).front() != 1)
-          return op.emitOpError("has ")
-                 << shapeOf(packed).front()
-                 << " rows on a rank, must have one (C2)";
-        if (auto pack = dyn_cast<PackOp>(op.getOperation()))
-          lower(pack);
+      .Case([&](PackOp op) -> LogicalResult {
+        if (failed(verifyOneRow(op, op.getResult())))
+          return failure();
+        lower(op);
         return success();
       })
+      .Case([](UnpackOp op) { return verifyOneRow(op, op.getInput()); })
       .Case([&](LinearOp op) -> LogicalResult {
         if (op.getBias())
           return op.emitOpError("has a bias, which row kernels add; run "

@@ -9,18 +9,12 @@ using namespace mlir;
 using namespace sp;
 
 Type sp::getCotangentType(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
-                       : LayoutAttr();
-  if (!layout)
+  SmallVector<AxisEntry> entries(getLayoutEntries(type));
+  if (entries.empty())
     return type;
-  SmallVector<AxisEntry> entries(layout.getEntries());
-  for (AxisEntry &entry : entries) {
-    if (entry.layout.isReplicate())
-      entry.layout = AxisLayout::partial();
-    else if (entry.layout.isPartial())
-      entry.layout = AxisLayout::replicate();
-  }
+  for (AxisEntry &entry : entries)
+    entry.layout = entry.layout.dual();
+  auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
                                LayoutAttr::get(type.getContext(), entries));
 }

@@ -50,24 +50,17 @@ AxisLayout sp::getAxisLayout(Type type, StringRef axis) {
 /// are alike.
 static void joinParts(SmallVectorImpl<AxisEntry> &entries, StringAttr axis,
                       ArrayRef<StringAttr> parts) {
-  AxisLayout layout;
-  unsigned count = 0;
-  for (const AxisEntry &entry : entries) {
-    if (!llvm::is_contained(parts, entry.axis))
-      continue;
-    if (count++ > 0 && entry.layout != layout)
-      return;
-    layout = entry.layout;
-  }
-  if (count != parts.size())
+  auto isPart = [&](const AxisEntry &entry) {
+    return llvm::is_contained(parts, entry.axis);
+  };
+  auto *first = llvm::find_if(entries, isPart);
+  if (llvm::count_if(entries, isPart) != static_cast<int64_t>(parts.size()) ||
+      llvm::any_of(entries, [&](const AxisEntry &entry) {
+        return isPart(entry) && entry.layout != first->layout;
+      }))
     return;
-  auto *first = llvm::find_if(entries, [&](const AxisEntry &entry) {
-    return llvm::is_contained(parts, entry.axis);
-  });
-  *first = AxisEntry{axis, layout};
-  llvm::erase_if(entries, [&](const AxisEntry &entry) {
-    return llvm::is_contained(parts, entry.axis);
-  });
+  first->axis = axis;
+  llvm::erase_if(entries, isPart);
 }
 
 RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
@@ -85,18 +78,17 @@ RankedTensorType sp::withAxisLayout(RankedTensorType type, StringAttr axis,
     }
 
   SmallVector<AxisEntry> entries;
-  if (auto old = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
-    for (const AxisEntry &entry : old.getEntries()) {
-      if (entry.axis == axis || getParentAxis(entry.axis) == axis.getValue())
-        continue;
-      if (!parent.empty() && entry.axis.getValue() == parent) {
-        for (StringAttr part : parts)
-          if (part != axis)
-            entries.push_back({part, entry.layout});
-        continue;
-      }
+  for (const AxisEntry &entry : getLayoutEntries(type)) {
+    if (entry.axis == axis || getParentAxis(entry.axis) == axis.getValue())
+      continue;
+    if (parent.empty() || entry.axis.getValue() != parent) {
       entries.push_back(entry);
+      continue;
     }
+    for (StringAttr part : parts)
+      if (part != axis)
+        entries.push_back({part, entry.layout});
+  }
   if (!layout.isInvariant()) {
     auto order = [&](StringAttr name) {
       return llvm::find(meshAxes, name) - meshAxes.begin();

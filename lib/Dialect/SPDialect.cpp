@@ -177,6 +177,39 @@ static void printMeshAxes(OpAsmPrinter &printer, MeshOp, ArrayAttr names,
   printer << ">";
 }
 
+/// C3 of a mesh.
+static LogicalResult verifySubAxes(MeshOp mesh) {
+  StringRef axis;
+  int64_t whole = 1, product = 1;
+  bool isSplit = false;
+  auto checkProduct = [&]() -> LogicalResult {
+    if (isSplit && product != whole)
+      return mesh.emitOpError("axis `") << axis << "` has size " << whole
+                                   << ", but the sizes of its parts multiply to "
+                                   << product << " (C3)";
+    return success();
+  };
+  for (auto [name, size] : llvm::zip(
+           mesh.getAxisNames().getAsValueRange<StringAttr>(), mesh.getAxisSizes())) {
+    StringRef parent = getParentAxis(name);
+    if (parent.empty()) {
+      if (failed(checkProduct()))
+        return failure();
+      axis = name;
+      whole = size;
+      product = 1;
+      isSplit = false;
+      continue;
+    }
+    if (parent != axis)
+      return mesh.emitOpError("axis `") << name << "` does not follow `" << parent
+                                   << "`, of which it is a part (C3)";
+    isSplit = true;
+    product *= size;
+  }
+  return checkProduct();
+}
+
 LogicalResult MeshOp::verify() {
   if (getAxisNames().size() != getAxisSizes().size())
     return emitOpError("has ") << getAxisNames().size() << " axis names and "
@@ -194,40 +227,7 @@ LogicalResult MeshOp::verify() {
     if (!seen.insert(name).second)
       return emitOpError("axis `") << name << "` is named twice (C2)";
   }
-  return verifySubAxes();
-}
-
-/// C3.
-LogicalResult MeshOp::verifySubAxes() {
-  StringRef axis;
-  int64_t whole = 1, product = 1;
-  bool isSplit = false;
-  auto checkProduct = [&]() -> LogicalResult {
-    if (isSplit && product != whole)
-      return emitOpError("axis `") << axis << "` has size " << whole
-                                   << ", but the sizes of its parts multiply to "
-                                   << product << " (C3)";
-    return success();
-  };
-  for (auto [name, size] : llvm::zip(
-           getAxisNames().getAsValueRange<StringAttr>(), getAxisSizes())) {
-    StringRef parent = getParentAxis(name);
-    if (parent.empty()) {
-      if (failed(checkProduct()))
-        return failure();
-      axis = name;
-      whole = size;
-      product = 1;
-      isSplit = false;
-      continue;
-    }
-    if (parent != axis)
-      return emitOpError("axis `") << name << "` does not follow `" << parent
-                                   << "`, of which it is a part (C3)";
-    isSplit = true;
-    product *= size;
-  }
-  return checkProduct();
+  return verifySubAxes(*this);
 }
 
 MeshOp MeshOp::lookup(ModuleOp module) {

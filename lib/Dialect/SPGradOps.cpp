@@ -212,19 +212,20 @@ static LogicalResult verifyPacked(Operation *op, Value packed,
   int64_t elements = 0;
   for (Value part : parts)
     elements += tensorType(part).getNumElements();
-  if (tensorType(packed).getRank() != 2) {
-    if (failed(verifyShape(op, "the vector", packed, {elements}, "C1")))
-      return failure();
-    return verifySameElementType(op, operandsAndResults(op), "C2");
+  SmallVector<int64_t> shape{elements};
+  bool hasRows = tensorType(packed).getRank() == 2;
+  if (hasRows) {
+    int64_t rows = shapeOf(packed).front();
+    for (Value part : parts)
+      if (ArrayRef<int64_t> own = shapeOf(part);
+          rows == 0 || own.empty() || own.front() % rows)
+        return op->emitOpError("packs ")
+               << rows << " rows, which do not divide the first dimension of "
+               << part.getType() << " (C1)";
+    shape = {rows, elements / rows};
   }
-  int64_t rows = shapeOf(packed).front();
-  for (Value part : parts)
-    if (ArrayRef<int64_t> shape = shapeOf(part);
-        rows == 0 || shape.empty() || shape.front() % rows)
-      return op->emitOpError("packs ")
-             << rows << " rows, which do not divide the first dimension of "
-             << part.getType() << " (C1)";
-  if (failed(verifyShape(op, "the rows", packed, {rows, elements / rows}, "C1")))
+  if (failed(verifyShape(op, hasRows ? "the rows" : "the vector", packed, shape,
+                         "C1")))
     return failure();
   return verifySameElementType(op, operandsAndResults(op), "C2");
 }

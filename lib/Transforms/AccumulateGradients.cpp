@@ -134,19 +134,10 @@ void AccumulateGradients::runOnOperation() {
         << ", must be at least 1 (C2)";
     return signalPassFailure();
   }
-  bool any = false;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    if (function.isDeclaration() || !function.getBody().hasOneBlock() ||
-        findGradientSyncs(function).empty())
-      continue;
-    any = true;
+  auto functions = requireDifferentiatedFunctions(getOperation(), getArgument());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp function : *functions)
     if (steps > 1 && failed(accumulate(function)))
       return signalPassFailure();
-  }
-  if (!any) {
-    emitError(getOperation().getLoc())
-        << "sp-accumulate-gradients: no function returns gradients; run "
-           "sp-differentiate first (C1)";
-    signalPassFailure();
-  }
 }

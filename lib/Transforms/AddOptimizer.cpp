@@ -77,6 +77,15 @@ void OptimizerBuilder::addResult(Value value, StringRef attribute,
       b.getDictionaryAttr(b.getNamedAttr(attribute, b.getStringAttr(name))));
 }
 
+/// A dimension that `size` divides, but not `taken`; -1 if there is none.
+static int64_t findOtherDim(ArrayRef<int64_t> shape, int64_t taken,
+                            int64_t size) {
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    if (static_cast<int64_t>(dim) != taken && extent % size == 0)
+      return dim;
+  return -1;
+}
+
 /// A gradient that is sharded on a part of an axis and equal along the rest, each
 /// rank with its own piece of the equal values: the squares of all gradients are
 /// then summed over the same ranks, in one collective.
@@ -89,16 +98,13 @@ Value OptimizerBuilder::splitAmongReplicas(Value gradient) {
       if (getParentAxis(axis) != parent ||
           !getAxisLayout(gradient.getType(), axis).isInvariant())
         continue;
-      for (auto [dim, extent] : llvm::enumerate(shapeOf(gradient))) {
-        if (static_cast<int64_t>(dim) == entry.layout.dim ||
-            extent % mesh.getAxisSize(axis))
-          continue;
+      int64_t dim = findOtherDim(shapeOf(gradient), entry.layout.dim,
+                                 mesh.getAxisSize(axis));
+      if (dim >= 0)
         gradient = createLayoutChange(
             b, gradient,
             withAxisLayout(tensorType(gradient), axis, AxisLayout::shard(dim),
                            meshAxes));
-        break;
-      }
     }
   }
   return gradient;
@@ -252,11 +258,8 @@ LogicalResult AddOptimizer::checkOptions() {
 void AddOptimizer::runOnOperation() {
   if (failed(checkOptions()))
     return signalPassFailure();
-  SmallVector<func::FuncOp> functions;
-  for (auto function : getOperation().getOps<func::FuncOp>())
-    if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
-        !findGradientSyncs(function).empty())
-      functions.push_back(function);
+  SmallVector<func::FuncOp> functions =
+      findDifferentiatedFunctions(getOperation());
   if (functions.size() != 1) {
     emitError(getOperation().getLoc())
         << "sp-add-optimizer: " << functions.size()

@@ -4,6 +4,7 @@
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "sp/Analysis/SavedActivations.h"
 #include "sp/Transforms/GradientSync.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -253,13 +254,6 @@ void Explainer::explainByNeighbours(CollectiveRow &row) {
           });
 }
 
-/// A cotangent's layout.
-static AxisLayout getDual(AxisLayout layout) {
-  if (layout.isReplicate())
-    return AxisLayout::partial();
-  return layout.isPartial() ? AxisLayout::replicate() : layout;
-}
-
 static SmallVector<std::string> getModules(ArrayRef<Operation *> ops) {
   SmallVector<std::string> modules;
   for (Operation *op : ops)
@@ -283,8 +277,8 @@ const Explainer::Forward *Explainer::findOriginal(const CollectiveRow &row) {
   size_t bestCommon = 0;
   for (unsigned i : candidates) {
     const Forward &forward = forwards[i];
-    if (forward.row.axis != row.axis || getDual(forward.row.from) != row.to ||
-        getDual(forward.row.to) != row.from ||
+    if (forward.row.axis != row.axis || forward.row.from.dual() != row.to ||
+        forward.row.to.dual() != row.from ||
         shapeOf(forward.row.op->getResult(0)) != shape)
       continue;
     auto countIn = [](ArrayRef<std::string> a, ArrayRef<std::string> b) {
@@ -363,11 +357,10 @@ static int64_t getRingBytes(Operation *op, StringAttr axis, MeshOp mesh) {
   int64_t phases = isa<AllReduceOp>(op)                    ? 2
                    : isa<ReduceScatterOp, AllGatherOp>(op) ? 1
                                                            : 0;
-  RankedTensorType type = tensorType(op->getOperand(0));
-  int64_t bytes = type.getNumElements() * (type.getElementTypeBitWidth() / 8);
-  for (const AxisEntry &entry : getLayoutEntries(type))
-    if (entry.axis != axis && entry.layout.isShard())
-      bytes /= mesh.getAxisSize(entry.axis);
+  RankedTensorType whole =
+      withAxisLayout(tensorType(op->getOperand(0)), axis,
+                     AxisLayout::invariant(), mesh.getAxes());
+  int64_t bytes = getBytesPerRank(whole, mesh);
   int64_t size = mesh.getAxisSize(axis);
   return phases * (size - 1) * bytes / size;
 }

@@ -130,6 +130,25 @@ SmallVector<GradientSync> sp::findGradientSyncs(func::FuncOp function) {
   return syncs;
 }
 
+SmallVector<func::FuncOp> sp::findDifferentiatedFunctions(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
+        !findGradientSyncs(function).empty())
+      functions.push_back(function);
+  return functions;
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+sp::requireDifferentiatedFunctions(ModuleOp module, StringRef pass) {
+  SmallVector<func::FuncOp> functions = findDifferentiatedFunctions(module);
+  if (functions.empty())
+    return emitError(module.getLoc())
+           << pass
+           << ": no function returns gradients; run sp-differentiate first (C1)";
+  return functions;
+}
+
 void sp::annotateGradientSyncs(func::FuncOp function) {
   Builder builder(function.getContext());
   llvm::MapVector<Operation *, SmallVector<Attribute>> names;

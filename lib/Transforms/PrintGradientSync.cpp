@@ -59,14 +59,11 @@ namespace {
 struct PrintGradientSync
     : sp::impl::SPPrintGradientSyncBase<PrintGradientSync> {
   void runOnOperation() override {
-    bool any = false;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isDeclaration() && function.getBody().hasOneBlock() &&
-          !findGradientSyncs(function).empty()) {
-        print(function, llvm::errs());
-        any = true;
-      }
-    if (!any) {
+    SmallVector<func::FuncOp> functions =
+        findDifferentiatedFunctions(getOperation());
+    for (func::FuncOp function : functions)
+      print(function, llvm::errs());
+    if (functions.empty()) {
       emitError(getOperation().getLoc())
           << "sp-print-gradient-sync: no function has gradients; run "
              "sp-differentiate first (C1)";

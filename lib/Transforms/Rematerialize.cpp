@@ -49,11 +49,11 @@ class Rematerializer {
 public:
   Rematerializer(func::FuncOp function, MeshOp mesh, Recompute recompute);
 
+  /// The plan that recomputes nothing.
+  Plan findKeepingPlan() const { return solve({0, 1}, {1, 0}); }
   /// The cheapest plan that saves at most `budget` bytes, or, if there is none,
-  /// the one that saves the fewest.
-  Plan findPlan(int64_t budget);
-  Plan findLeastPlan() { return solve({1, 0}, {0, 1}); }
-  Plan findKeepingPlan() { return solve({0, 1}, {1, 0}); }
+  /// the one that saves the fewest. `keeps` is the plan that recomputes nothing.
+  Plan findPlan(int64_t budget, Plan keeps) const;
 
   void rewrite(const Plan &plan);
   void printTable(const Plan &plan, llvm::raw_ostream &os) const;
@@ -74,7 +74,7 @@ private:
   }
 
   /// The plan of least cost for these costs of a saved byte and a unit of work.
-  Plan solve(CutCost perByte, CutCost perWork);
+  Plan solve(CutCost perByte, CutCost perWork) const;
   /// What follows from running `ops` again, as far as it is needed.
   Plan evaluate(const llvm::DenseSet<Operation *> &ops) const;
   Plan keepWhatFits(const Plan &plan, int64_t budget) const;
@@ -84,6 +84,8 @@ private:
   Recompute recompute;
   llvm::DenseSet<Operation *> forward;
   llvm::DenseSet<Value> activations;
+  /// What the backward pass reads of the forward pass.
+  llvm::DenseSet<Value> read;
   /// The forward ops with activations as results, in order.
   SmallVector<Operation *> ops;
   int64_t allBytes = 0, allWork = 0;
@@ -136,9 +138,15 @@ Rematerializer::Rematerializer(func::FuncOp function, MeshOp mesh,
       continue;
     ops.push_back(&op);
     allWork += getWork(&op);
-    for (Value result : op.getResults())
-      if (isSavable(result))
-        allBytes += getBytes(result);
+    for (Value result : op.getResults()) {
+      if (!isSavable(result))
+        continue;
+      allBytes += getBytes(result);
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return isBackwardUse(user);
+          }))
+        read.insert(result);
+    }
   }
 }
 
@@ -169,16 +177,13 @@ int64_t Rematerializer::getWork(Operation *op) const {
   return work;
 }
 
-Plan Rematerializer::solve(CutCost perByte, CutCost perWork) {
-  auto times = [](CutCost cost, int64_t count) {
-    return CutCost{cost.major * count, cost.minor * count};
-  };
+Plan Rematerializer::solve(CutCost perByte, CutCost perWork) const {
   MinCut cut;
   llvm::DenseMap<Operation *, MinCut::Node> opNodes;
   llvm::DenseMap<Value, MinCut::Node> valueNodes;
   for (Operation *op : ops) {
     MinCut::Node node = opNodes[op] = cut.addNode();
-    cut.addCostIfSink(node, isRecomputable(op) ? times(perWork, getWork(op))
+    cut.addCostIfSink(node, isRecomputable(op) ? perWork * getWork(op)
                                                : CutCost::infinity());
     for (Value operand : op->getOperands())
       if (auto it = valueNodes.find(operand); it != valueNodes.end())
@@ -187,9 +192,8 @@ Plan Rematerializer::solve(CutCost perByte, CutCost perWork) {
       if (!isSavable(result))
         continue;
       MinCut::Node value = valueNodes[result] = cut.addNode();
-      cut.addEdge(node, value, times(perByte, getBytes(result)));
-      if (llvm::any_of(result.getUsers(),
-                       [&](Operation *user) { return isBackwardUse(user); }))
+      cut.addEdge(node, value, perByte * getBytes(result));
+      if (read.contains(result))
         cut.addEdge(value, cut.getSink(), CutCost::infinity());
     }
   }
@@ -208,10 +212,7 @@ Plan Rematerializer::evaluate(const llvm::DenseSet<Operation *> &chosen) const {
     bool runs = false;
     for (Value result : op->getResults()) {
       if (!isSavable(result) ||
-          (!needed.contains(result) &&
-           llvm::none_of(result.getUsers(), [&](Operation *user) {
-             return isBackwardUse(user);
-           })))
+          !(needed.contains(result) || read.contains(result)))
         continue;
       if (chosen.contains(op)) {
         runs = true;
@@ -229,11 +230,10 @@ Plan Rematerializer::evaluate(const llvm::DenseSet<Operation *> &chosen) const {
   return plan;
 }
 
-Plan Rematerializer::findPlan(int64_t budget) {
-  Plan keeps = findKeepingPlan();
+Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
   if (keeps.bytes <= budget)
     return keeps;
-  Plan fits = findLeastPlan();
+  Plan fits = solve({1, 0}, {0, 1});
   if (fits.bytes > budget)
     return fits;
   // Of all plans, those that are best for some price are the corners of a convex
@@ -453,7 +453,8 @@ private:
 LogicalResult Rematerialize::runOnFunction(func::FuncOp function,
                                            int64_t budget, Recompute kind) {
   Rematerializer rematerializer(function, MeshOp::lookup(getOperation()), kind);
-  Plan plan = rematerializer.findPlan(budget);
+  Plan keeps = rematerializer.findKeepingPlan();
+  Plan plan = rematerializer.findPlan(budget, keeps);
   if (plan.bytes > budget && activationBudget != "min")
     return emitError(getNameLoc(function))
            << "the activation budget of " << budget
@@ -462,10 +463,9 @@ LogicalResult Rematerialize::runOnFunction(func::FuncOp function,
   std::string table;
   llvm::raw_string_ostream os(table);
   rematerializer.printTable(plan, os);
-  int64_t all = rematerializer.findKeepingPlan().bytes;
   emitRemark(getNameLoc(function))
       << "saves " << plan.bytes << " bytes of activations per rank for the "
-      << "backward pass (without recomputation " << all << ")" << table;
+      << "backward pass (without recomputation " << keeps.bytes << ")" << table;
   rematerializer.rewrite(plan);
   savedBytes += plan.bytes;
   numRecomputed += plan.recomputed.size();
@@ -495,19 +495,10 @@ void Rematerialize::runOnOperation() {
         << "`, must be `min` or a number of bytes, such as 500000 or 64MiB (C3)";
     return signalPassFailure();
   }
-  bool any = false;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    if (function.isDeclaration() || !function.getBody().hasOneBlock() ||
-        findGradientSyncs(function).empty())
-      continue;
-    any = true;
+  auto functions = requireDifferentiatedFunctions(getOperation(), getArgument());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp function : *functions)
     if (failed(runOnFunction(function, *budget, *kind)))
       return signalPassFailure();
-  }
-  if (!any) {
-    emitError(getOperation().getLoc())
-        << "sp-rematerialize: no function returns gradients; run "
-           "sp-differentiate first (C1)";
-    signalPassFailure();
-  }
 }

@@ -128,18 +128,9 @@ void SyncGradients::synchronise(func::FuncOp function) {
 }
 
 void SyncGradients::runOnOperation() {
-  bool any = false;
-  for (auto function : getOperation().getOps<func::FuncOp>()) {
-    if (function.isDeclaration() || !function.getBody().hasOneBlock() ||
-        findGradientSyncs(function).empty())
-      continue;
-    any = true;
+  auto functions = requireDifferentiatedFunctions(getOperation(), getArgument());
+  if (failed(functions))
+    return signalPassFailure();
+  for (func::FuncOp function : *functions)
     synchronise(function);
-  }
-  if (!any) {
-    emitError(getOperation().getLoc())
-        << "sp-sync-gradients: no function returns gradients; run "
-           "sp-differentiate first (C1)";
-    signalPassFailure();
-  }
 }

@@ -391,30 +391,26 @@ LogicalResult TensorParallel::splitAxis(MeshOp mesh,
 
 void TensorParallel::rewrite(ParallelRegion &region,
                              ArrayRef<StringAttr> meshAxes) {
-  auto shard = [&](Value value, int64_t dim) {
-    setAxisLayout(value, axisName, AxisLayout::shard(dim), meshAxes);
+  // Of key/value heads, a rank has those of its group ...
+  auto shard = [&](Value value, int64_t dim, bool isGrouped) {
+    setAxisLayout(value, isGrouped ? groupAxis : axisName,
+                  AxisLayout::shard(dim), meshAxes);
   };
-  // Of key/value heads, a rank has those of its group, for work of its own.
-  auto shardGroups = [&](Value value, int64_t dim) {
-    setAxisLayout(value, groupAxis, AxisLayout::shard(dim), meshAxes);
+  // ... like its replicas, for work of its own.
+  auto shardInside = [&](Value value, int64_t dim, bool isGrouped) {
+    shard(value, dim, isGrouped);
+    if (isGrouped)
+      setAxisLayout(value, replicaAxis, AxisLayout::replicate(), meshAxes);
   };
-  auto shardGrouped = [&](Value value, int64_t dim) {
-    shardGroups(value, dim);
-    setAxisLayout(value, replicaAxis, AxisLayout::replicate(), meshAxes);
-  };
-  for (auto [value, dim] : region.shards) {
-    if (region.grouped.contains(value))
-      shardGrouped(value, dim);
-    else
-      shard(value, dim);
-  }
+  for (auto [value, dim] : region.shards)
+    shardInside(value, dim, region.grouped.contains(value));
   for (Operation *op : region.columns) {
     auto linear = cast<LinearOp>(op);
     addCopy(linear.getInputMutable(), axisName, meshAxes);
     bool isGrouped = region.grouped.contains(linear.getResult());
     for (OpOperand &operand : llvm::drop_begin(op->getOpOperands())) {
       for (Value value : getCasts(operand.get()))
-        isGrouped ? shardGroups(value, 0) : shard(value, 0);
+        shard(value, 0, isGrouped);
       if (isGrouped)
         addCopy(operand, replicaAxis, meshAxes);
     }
@@ -441,17 +437,14 @@ void TensorParallel::rewrite(ParallelRegion &region,
       continue;
     }
     operand->set(builder.clone(*whole)->getResult(0));
-    if (isGrouped)
-      shardGrouped(operand->get(), dim);
-    else
-      shard(operand->get(), dim);
+    shardInside(operand->get(), dim, isGrouped);
     if (whole->use_empty())
       whole->erase();
   }
   for (Operation *op : region.rows) {
     auto linear = cast<LinearOp>(op);
     for (Value value : getCasts(linear.getWeight()))
-      shard(value, 1);
+      shard(value, 1, /*isGrouped=*/false);
     Value output = linear.getResult();
     Type reduced = output.getType();
     setAxisLayout(output, axisName, AxisLayout::partial(), meshAxes);

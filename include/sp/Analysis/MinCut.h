@@ -25,6 +25,9 @@ struct CutCost {
   CutCost operator+(const CutCost &other) const {
     return {major + other.major, minor + other.minor};
   }
+  CutCost operator*(int64_t count) const {
+    return {major * count, minor * count};
+  }
   CutCost operator-(const CutCost &other) const {
     return {major - other.major, minor - other.minor};
   }

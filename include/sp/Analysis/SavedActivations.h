@@ -9,11 +9,6 @@
 
 namespace sp {
 
-/// A gradient is the result of this prefix and the parameter's name.
-inline constexpr llvm::StringLiteral kGradientPrefix = "grad.";
-/// The result that is the norm of all gradients.
-inline constexpr llvm::StringLiteral kGradNormResult = "grad_norm";
-
 /// The ops of a differentiated function's forward pass: those that results
 /// other than gradients, their norm and new values depend on. All ops that
 /// results depend on, if it is not differentiated.

@@ -38,6 +38,13 @@ struct AxisLayout {
   bool isShard() const { return kind == LayoutKind::Shard; }
   bool isPartial() const { return kind == LayoutKind::Partial; }
 
+  /// The layout of a cotangent: replicate and partial change places.
+  AxisLayout dual() const {
+    if (isReplicate())
+      return partial();
+    return isPartial() ? replicate() : *this;
+  }
+
   bool operator==(const AxisLayout &other) const {
     return kind == other.kind && dim == other.dim;
   }

@@ -24,6 +24,10 @@ namespace sp {
 inline constexpr llvm::StringLiteral kParamAttr = "sp.param";
 inline constexpr llvm::StringLiteral kInputAttr = "sp.input";
 inline constexpr llvm::StringLiteral kResultAttr = "sp.result";
+/// A gradient is the result of this prefix and the parameter's name.
+inline constexpr llvm::StringLiteral kGradientPrefix = "grad.";
+/// The result that is the norm of all gradients.
+inline constexpr llvm::StringLiteral kGradNormResult = "grad_norm";
 /// Names what a program keeps from run to run besides its parameters. A result
 /// with `sp.param` or `sp.state` is the new value of the argument so named.
 inline constexpr llvm::StringLiteral kStateAttr = "sp.state";

@@ -50,7 +50,6 @@ def SP_MeshOp : SP_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    ::mlir::LogicalResult verifySubAxes();
     /// The mesh of `module`; null if there is none.
     static MeshOp lookup(::mlir::ModuleOp module);
     /// The size of `axis`; 0 if the mesh has no such axis.

@@ -4,7 +4,6 @@
 #define SP_TRANSFORMS_GRADIENTSYNC_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "sp/Analysis/SavedActivations.h"
 #include "sp/Dialect/SPOps.h"
 
 namespace sp {
@@ -24,6 +23,14 @@ struct GradientSync {
 /// of its arguments. A sum is found where it is: an `all_reduce` between the
 /// gradient and the ops that compute it.
 llvm::SmallVector<GradientSync> findGradientSyncs(mlir::func::FuncOp function);
+
+/// The functions that return gradients or give them to an optimizer.
+llvm::SmallVector<mlir::func::FuncOp>
+findDifferentiatedFunctions(mlir::ModuleOp module);
+
+/// The same for a pass that needs one: an error that names it if there is none.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+requireDifferentiatedFunctions(mlir::ModuleOp module, llvm::StringRef pass);
 
 /// Gives each summing `all_reduce` the attributes `sp.sync_of`, the parameters'
 /// names, and `sp.reason`: for readers, no pass depends on them.
