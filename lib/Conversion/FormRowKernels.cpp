@@ -574,41 +574,38 @@ static std::pair<Value, Value> createShiftedExp(ImplicitLocOpBuilder &b,
   return {exp, RowReduceOp::create(b, x.getType(), ReduceKind::Sum, exp)};
 }
 
-/// Each token's loss, then their sum: two kernels, because rows are
-/// independent.
-static SmallVector<Value> form(CrossEntropyOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getLogits());
-  int64_t tokens = shape[0] * shape[1];
-  OpBuilder builder(op);
-  Value targets = checkTargets(op);
-  Type f64 = builder.getF64Type();
+/// The row's x where the column is the target, 0 if it has none.
+static Value createPick(ImplicitLocOpBuilder &b, Value x, Value target) {
+  Type type = x.getType();
+  Value own = arith::SelectOp::create(b, createIsTarget(b, target), x,
+                                      constant(b, type, 0));
+  return RowReduceOp::create(b, type, ReduceKind::Sum, own);
+}
+
+/// Announces that each row of `losses` stores its loss, and whether it counts.
+static void storePerToken(KernelBuilder &losses, int64_t tokens, Type f64) {
   auto perToken = RankedTensorType::get({tokens}, f64);
-
-  KernelBuilder losses(op, tokens, shape[2]);
-  losses.input(op.getLogits(), losses.dense());
-  losses.input(targets, losses.perRow());
   losses.store(losses.output(perToken), losses.perRow());
   losses.store(losses.output(perToken), losses.perRow());
-  RowKernelOp each = losses.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
-    Type compute = in[0].getType();
-    Value zero = constant(b, compute, 0);
-    Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
-    Value sum = createShiftedExp(b, in[0], max).second;
-    Value own =
-        arith::SelectOp::create(b, createIsTarget(b, in[1]), in[0], zero);
-    Value picked = RowReduceOp::create(b, compute, ReduceKind::Sum, own);
-    Value loss = arith::AddFOp::create(b, math::LogOp::create(b, sum),
-                                       arith::SubFOp::create(b, max, picked));
-    if (compute != f64)
-      loss = arith::ExtFOp::create(b, f64, loss);
-    Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
-    Value none = constant(b, f64, 0);
-    return SmallVector<Value>{
-        arith::SelectOp::create(b, valid, loss, none),
-        arith::SelectOp::create(b, valid, constant(b, f64, 1), none)};
-  });
+}
 
-  KernelBuilder sums(op, 1, tokens);
+/// What is stored: the loss and 1, or zeros for an ignored token.
+static SmallVector<Value> createCounted(ImplicitLocOpBuilder &b, Value loss,
+                                        Value valid) {
+  Type f64 = b.getF64Type();
+  if (loss.getType() != f64)
+    loss = arith::ExtFOp::create(b, f64, loss);
+  Value none = constant(b, f64, 0);
+  return {arith::SelectOp::create(b, valid, loss, none),
+          arith::SelectOp::create(b, valid, constant(b, f64, 1), none)};
+}
+
+/// Sums what the rows of `each` stored: a kernel of its own, because rows are
+/// independent.
+template <typename OpTy>
+static SmallVector<Value> sumTokens(OpTy op, RowKernelOp each) {
+  Type f64 = Float64Type::get(op.getContext());
+  KernelBuilder sums(op, 1, shapeOf(each.getResult(0))[0]);
   sums.input(each.getResult(0), sums.perColumn());
   sums.input(each.getResult(1), sums.perColumn());
   AffineExpr only = getAffineConstantExpr(0, op.getContext());
@@ -624,6 +621,26 @@ static SmallVector<Value> form(CrossEntropyOp op) {
     return SmallVector<Value>{sum(in[0]), sum(in[1])};
   });
   return SmallVector<Value>(total.getResults());
+}
+
+static SmallVector<Value> form(CrossEntropyOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getLogits());
+  int64_t tokens = shape[0] * shape[1];
+  Value targets = checkTargets(op);
+  KernelBuilder losses(op, tokens, shape[2]);
+  losses.input(op.getLogits(), losses.dense());
+  losses.input(targets, losses.perRow());
+  storePerToken(losses, tokens, Float64Type::get(op.getContext()));
+  return sumTokens(op, losses.finish([&](ImplicitLocOpBuilder &b,
+                                         ValueRange in) {
+    Value max = RowReduceOp::create(b, in[0].getType(), ReduceKind::Max, in[0]);
+    Value sum = createShiftedExp(b, in[0], max).second;
+    Value picked = createPick(b, in[0], in[1]);
+    Value loss = arith::AddFOp::create(b, math::LogOp::create(b, sum),
+                                       arith::SubFOp::create(b, max, picked));
+    return createCounted(b, loss,
+                         createIsValid(b, in[1], op.getIgnoreIndexAttr()));
+  }));
 }
 
 static RowKernelOp form(CrossEntropyGradOp op) {
@@ -647,6 +664,143 @@ static RowKernelOp form(CrossEntropyGradOp op) {
     Value difference = arith::SelectOp::create(b, createIsTarget(b, in[1]),
                                                shifted, probability);
     return SmallVector<Value>{arith::MulFOp::create(b, scale, difference)};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The cross entropy over parts of the vocabulary
+//===----------------------------------------------------------------------===//
+
+/// The targets' columns in each part, and -1 where they are not in it: [S,B,P].
+template <typename OpTy> static Value getPartTargets(OpTy op, int64_t parts) {
+  OpBuilder builder(op);
+  SmallVector<int64_t> shape(shapeOf(op.getTargets()));
+  shape.push_back(parts);
+  return PartTargetsOp::create(
+      builder, op.getLoc(), RankedTensorType::get(shape, builder.getI64Type()),
+      op.getTargets(), builder.getI64IntegerAttr(shapeOf(op.getLogits())[2]),
+      op.getIgnoreIndexAttr(), op.getLayoutAttr());
+}
+
+/// A row is one token's part of the vocabulary, token by token: so it is dense
+/// in the logits.
+static KernelBuilder getPartRows(Operation *op, ArrayRef<int64_t> parts,
+                                 int64_t vocab) {
+  return KernelBuilder(op, parts[0] * parts[1] * parts[2], vocab / parts[0]);
+}
+
+/// Where the row's `number`th of two is in a [P,S,B,2] tensor.
+static AffineExpr getPartOffset(const KernelBuilder &kernel,
+                                ArrayRef<int64_t> parts, int64_t number) {
+  AffineExpr part = kernel.row % parts[0],
+             token = kernel.row.floorDiv(parts[0]);
+  return (part * (parts[1] * parts[2]) + token) * 2 + number;
+}
+
+namespace {
+/// The log-sum-exp of a row, with what it is made of.
+struct LogSumExp {
+  Value exp, sum, value;
+};
+} // namespace
+
+/// A row of nothing but minus infinities, as a part of the vocabulary may be
+/// where the whole is not, gives minus infinity, and no NaN on the way.
+static LogSumExp createLogSumExp(ImplicitLocOpBuilder &b, Value x) {
+  Type type = x.getType();
+  auto least = APFloat::getLargest(cast<FloatType>(type).getFloatSemantics(),
+                                   /*Negative=*/true);
+  Value max = arith::MaximumFOp::create(
+      b, RowReduceOp::create(b, type, ReduceKind::Max, x),
+      arith::ConstantOp::create(b, b.getFloatAttr(type, least)));
+  auto [exp, sum] = createShiftedExp(b, x, max);
+  return {exp, sum, arith::AddFOp::create(b, max, math::LogOp::create(b, sum))};
+}
+
+static RowKernelOp form(CrossEntropyPartsOp op) {
+  ArrayRef<int64_t> parts = shapeOf(op.getResult());
+  Value targets = getPartTargets(op, parts[0]);
+  KernelBuilder kernel = getPartRows(op, parts, shapeOf(op.getLogits())[2]);
+  kernel.input(op.getLogits(), kernel.dense());
+  kernel.input(targets, kernel.perRow());
+  unsigned output = kernel.output(op.getType());
+  for (int64_t number : {0, 1})
+    kernel.store(output, getPartOffset(kernel, parts, number));
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    return SmallVector<Value>{createLogSumExp(b, in[0]).value,
+                              createPick(b, in[0], in[1])};
+  });
+}
+
+static RowKernelOp form(CrossEntropyPartsGradOp op) {
+  ArrayRef<int64_t> parts = shapeOf(op.getGrad());
+  Value targets = getPartTargets(op, parts[0]);
+  KernelBuilder kernel = getPartRows(op, parts, shapeOf(op.getLogits())[2]);
+  kernel.input(op.getLogits(), kernel.dense());
+  kernel.input(targets, kernel.perRow());
+  for (int64_t number : {0, 1})
+    kernel.input(op.getGrad(), getPartOffset(kernel, parts, number));
+  kernel.store(kernel.output(op.getType()), kernel.dense());
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    Type compute = in[0].getType();
+    LogSumExp whole = createLogSumExp(b, in[0]);
+    // The sum is at least 1, unless all is minus infinity.
+    Value one = constant(b, compute, 1);
+    Value sum = arith::MaximumFOp::create(b, whole.sum, one);
+    Value scale = arith::DivFOp::create(b, in[2], sum);
+    Value spread = arith::MulFOp::create(b, whole.exp, scale);
+    Value picked = arith::AddFOp::create(b, spread, in[3]);
+    return SmallVector<Value>{
+        arith::SelectOp::create(b, createIsTarget(b, in[1]), picked, spread)};
+  });
+}
+
+/// A row is one token, a column one part.
+static KernelBuilder getJoinRows(Operation *op, ArrayRef<int64_t> parts) {
+  return KernelBuilder(op, parts[1] * parts[2], parts[0]);
+}
+
+/// Where the column's `number`th of two is in a [P,S,B,2] tensor.
+static AffineExpr getJoinOffset(const KernelBuilder &kernel,
+                                ArrayRef<int64_t> parts, int64_t number) {
+  return (kernel.col * (parts[1] * parts[2]) + kernel.row) * 2 + number;
+}
+
+static SmallVector<Value> form(CrossEntropyJoinOp op) {
+  ArrayRef<int64_t> parts = shapeOf(op.getParts());
+  KernelBuilder losses = getJoinRows(op, parts);
+  for (int64_t number : {0, 1})
+    losses.input(op.getParts(), getJoinOffset(losses, parts, number));
+  losses.input(op.getTargets(), losses.perRow());
+  storePerToken(losses, parts[1] * parts[2], Float64Type::get(op.getContext()));
+  return sumTokens(
+      op, losses.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+        Value picked =
+            RowReduceOp::create(b, in[1].getType(), ReduceKind::Sum, in[1]);
+        Value loss =
+            arith::SubFOp::create(b, createLogSumExp(b, in[0]).value, picked);
+        return createCounted(b, loss,
+                             createIsValid(b, in[2], op.getIgnoreIndexAttr()));
+      }));
+}
+
+static RowKernelOp form(CrossEntropyJoinGradOp op) {
+  ArrayRef<int64_t> parts = shapeOf(op.getParts());
+  KernelBuilder kernel = getJoinRows(op, parts);
+  kernel.input(op.getParts(), getJoinOffset(kernel, parts, 0));
+  kernel.input(op.getTargets(), kernel.perRow());
+  kernel.input(op.getGrad(), getAffineConstantExpr(0, op.getContext()));
+  unsigned output = kernel.output(op.getType());
+  for (int64_t number : {0, 1})
+    kernel.store(output, getJoinOffset(kernel, parts, number));
+  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
+    Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
+    Value scale = arith::SelectOp::create(b, valid, in[2],
+                                          constant(b, in[2].getType(), 0));
+    LogSumExp whole = createLogSumExp(b, in[0]);
+    Value share = arith::DivFOp::create(b, whole.exp, whole.sum);
+    return SmallVector<Value>{arith::MulFOp::create(b, scale, share),
+                              arith::NegFOp::create(b, scale)};
   });
 }
 
@@ -756,10 +910,12 @@ static FailureOr<SmallVector<Value>> formKernels(Operation *op) {
   if (isElementwise(op))
     return results(formElementwise(op));
   return llvm::TypeSwitch<Operation *, FailureOr<SmallVector<Value>>>(op)
-      .Case<AdamWOp, BiasAddOp, BroadcastLeadingOp, CrossEntropyGradOp, MulOp,
-            RMSNormOp, RopeOp, ScaleOp, SwiGLUGradOp, SwiGLUOp>(
+      .Case<AdamWOp, BiasAddOp, BroadcastLeadingOp, CrossEntropyGradOp,
+            CrossEntropyJoinGradOp, CrossEntropyPartsGradOp,
+            CrossEntropyPartsOp, MulOp, RMSNormOp, RopeOp, ScaleOp,
+            SwiGLUGradOp, SwiGLUOp>(
           [&](auto concrete) { return results(form(concrete)); })
-      .Case<CrossEntropyOp, RMSNormGradOp>(
+      .Case<CrossEntropyJoinOp, CrossEntropyOp, RMSNormGradOp>(
           [](auto concrete) { return form(concrete); })
       .Case<LinearOp>([&](LinearOp linear) {
         return linear.getBias() ? results(form(linear)) : SmallVector<Value>();

@@ -162,6 +162,7 @@ private:
   void lower(LocalSliceOp op);
   void lower(LocalZeroPadOp op);
   void lower(PackOp op);
+  void lower(PartTargetsOp op);
   void lower(RopeTableOp op);
   void lower(RowKernelOp op);
   void lower(ShiftLabelsOp op);
@@ -195,6 +196,9 @@ private:
   /// the layout that the dimension had before localisation.
   Value getGlobalOffset(std::optional<LayoutAttr> layout, int64_t dim,
                         int64_t extent);
+  /// The extent of the whole dimension.
+  int64_t getGlobalExtent(std::optional<LayoutAttr> layout, int64_t dim,
+                          int64_t extent);
 
   func::FuncOp source;
   MeshOp mesh;
@@ -314,6 +318,15 @@ Value FunctionLowering::getGlobalOffset(std::optional<LayoutAttr> layout,
   return constant(0);
 }
 
+int64_t FunctionLowering::getGlobalExtent(std::optional<LayoutAttr> layout,
+                                          int64_t dim, int64_t extent) {
+  if (layout)
+    for (const AxisEntry &entry : layout->getEntries())
+      if (entry.layout == AxisLayout::shard(dim))
+        extent *= mesh.getAxisSize(entry.axis);
+  return extent;
+}
+
 /// What the runtime's attention functions take after their tensors.
 template <typename OpTy>
 SmallVector<FunctionLowering::Argument>
@@ -406,7 +419,9 @@ void FunctionLowering::lower(EmbeddingOp op) {
   ArrayRef<int64_t> ids = shapeOf(op.getIds()), table = shapeOf(op.getTable());
   call("sp_embedding", {context, dtypeOf(op.getTable()), pointerTo(op.getIds()),
                         pointerTo(op.getTable()), pointerTo(op.getResult()),
-                        ids[0], ids[1], table[0], table[1]});
+                        ids[0], ids[1], table[0], table[1],
+                        getGlobalOffset(op.getLayout(), /*dim=*/0, table[0]),
+                        getGlobalExtent(op.getLayout(), /*dim=*/0, table[0])});
 }
 
 void FunctionLowering::lower(EmbeddingGradOp op) {
@@ -414,7 +429,9 @@ void FunctionLowering::lower(EmbeddingGradOp op) {
   call("sp_embedding_grad",
        {context, dtypeOf(op.getResult()), pointerTo(op.getIds()),
         pointerTo(op.getGrad()), pointerTo(op.getResult()), ids[0], ids[1],
-        table[0], table[1]});
+        table[0], table[1],
+        getGlobalOffset(op.getLayout(), /*dim=*/0, table[0]),
+        getGlobalExtent(op.getLayout(), /*dim=*/0, table[0])});
 }
 
 void FunctionLowering::lower(LinearInputGradOp op) {
@@ -474,6 +491,17 @@ void FunctionLowering::lower(PackOp op) {
                            constant(bytes), /*isVolatile=*/false);
     offset += bytes;
   }
+}
+
+void FunctionLowering::lower(PartTargetsOp op) {
+  int64_t parts = shapeOf(op.getResult()).back(), vocab = op.getVocab();
+  // The layout is of logits [S,B,V].
+  call("sp_part_targets",
+       {context, pointerTo(op.getTargets()), pointerTo(op.getResult()),
+        product(shapeOf(op.getTargets())), parts, vocab / parts,
+        getGlobalOffset(op.getLayout(), /*dim=*/2, vocab),
+        getGlobalExtent(op.getLayout(), /*dim=*/2, vocab),
+        int64_t(op.getIgnoreIndex())});
 }
 
 void FunctionLowering::lower(RopeTableOp op) {
@@ -565,8 +593,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
             CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp,
             LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
-            RopeTableOp, RowKernelOp, ShiftLabelsOp, SumLeadingOp,
-            SumSquaresOp, func::ReturnOp>([&](auto op) {
+            PartTargetsOp, RopeTableOp, RowKernelOp, ShiftLabelsOp,
+            SumLeadingOp, SumSquaresOp, func::ReturnOp>([&](auto op) {
         lower(op);
         return success();
       })

@@ -23,18 +23,22 @@ LogicalResult EmbeddingOp::verify() {
     return failure();
   ArrayRef<int64_t> ids = shapeOf(getIds()), table = shapeOf(getTable());
   if (failed(verifyShape(op, "result", getResult(), {ids[1], ids[0], table[1]},
-                         "C1")))
+                         "C1")) ||
+      failed(verifySameElementType(op, {getTable(), getResult()}, "C2")))
     return failure();
-  return verifySameElementType(op, {getTable(), getResult()}, "C2");
+  if (getLayout())
+    return verifyLayoutOf(op, *getLayout(), getTable(), "C3");
+  return success();
 }
 
 LayoutRule EmbeddingOp::getLayoutRule() {
-  return LayoutRule::get({"bs", "vh"}, {"sbh"}, "", "v");
+  return LayoutRule::get({"bs", "vh"}, {"sbh"}, "v");
 }
 
 LogicalResult EmbeddingOp::emitAdjoint(AdjointEmitter &adjoint) {
   adjoint.add(1, EmbeddingGradOp::create(adjoint.b, adjoint.getCotangentType(1),
-                                         adjoint.getCotangent(), getIds()));
+                                         adjoint.getCotangent(), getIds(),
+                                         LayoutAttr()));
   return success();
 }
 

@@ -159,9 +159,12 @@ LogicalResult EmbeddingGradOp::verify() {
     return failure();
   ArrayRef<int64_t> ids = shapeOf(getIds());
   if (failed(verifyShape(op, "grad", getGrad(),
-                         {ids[1], ids[0], shapeOf(getResult())[1]}, "C1")))
+                         {ids[1], ids[0], shapeOf(getResult())[1]}, "C1")) ||
+      failed(verifySameElementType(op, {getGrad(), getResult()}, "C2")))
     return failure();
-  return verifySameElementType(op, {getGrad(), getResult()}, "C2");
+  if (getLayout())
+    return verifyLayoutOf(op, *getLayout(), getResult(), "C4");
+  return success();
 }
 
 LayoutRule EmbeddingGradOp::getLayoutRule() {
@@ -170,6 +173,20 @@ LayoutRule EmbeddingGradOp::getLayoutRule() {
 
 bool EmbeddingGradOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return isExactly(operands, {0});
+}
+
+/// No operand has the vocabulary, so it is the result's type that says whether
+/// a rank computes all of its rows.
+LogicalResult
+EmbeddingGradOp::inferLayouts(StringRef axis, ArrayRef<AxisLayout> operands,
+                              SmallVectorImpl<AxisLayout> &results) {
+  AxisLayout result = getAxisLayout(getResult().getType(), axis);
+  if (result == AxisLayout::shard(0) && operands[0].isReplicate() &&
+      operands[1].isReplicate()) {
+    results.assign(1, result);
+    return success();
+  }
+  return detail::inferLayoutsByRule(*this, axis, operands, results);
 }
 
 LogicalResult CrossEntropyGradOp::verify() {

@@ -61,6 +61,21 @@ LogicalResult LocalZeroPadOp::verify() {
                     getDim(), "C1");
 }
 
+LogicalResult PartTargetsOp::verify() {
+  RankedTensorType targets = tensorType(getTargets()),
+                   result = tensorType(getResult());
+  if (result.getRank() != targets.getRank() + 1 ||
+      result.getShape().drop_back() != targets.getShape())
+    return emitOpError("result has type ")
+           << result << ", must have one dimension more than " << targets
+           << " (C1)";
+  int64_t parts = result.getShape().back(), vocab = getVocab();
+  if (parts == 0 || vocab % parts)
+    return emitOpError("vocab is ")
+           << vocab << ", which " << parts << " parts do not divide (C1)";
+  return success();
+}
+
 /// The least and greatest value of `expr` for rows and columns of the kernel,
 /// by interval arithmetic: none if it is not made of sums, products, and
 /// divisions by positive constants.

@@ -258,7 +258,7 @@ OwningOpRef<ModuleOp> DecoderBuilder::build() {
   Value hidden = EmbeddingOp::create(
       builder, loc,
       tensor({options.seqLen, options.batchSize, config.hiddenSize}), inputIds,
-      embedding);
+      embedding, LayoutAttr());
   hidden = dropout(hidden);
   addHidden(hidden, "hidden.embed");
   for (int64_t i = 0; i < config.numLayers; ++i)

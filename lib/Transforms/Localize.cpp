@@ -32,6 +32,7 @@ private:
   void localize(func::FuncOp function);
   struct Change;
   void replace(const Change &change);
+  void recordPart(Operation *op);
   void localizeOp(Operation *op);
 
   MeshOp mesh;
@@ -123,14 +124,26 @@ template <typename OpTy> static bool hasMask(OpTy attention) {
   return attention.getDropout().has_value();
 }
 
+/// Keeps the layout of the tensor of which an op asks where the rank's part is,
+/// while types are global.
+void Localize::recordPart(Operation *op) {
+  auto record = [](auto op, Value tensor) {
+    if (LayoutAttr layout = getLayout(tensor.getType()))
+      op.setLayoutAttr(layout);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<DropoutOp, AttentionOp, AttentionGradOp>([&](auto op) {
+        if (hasMask(op))
+          record(op, op->getResult(0));
+      })
+      .Case([&](EmbeddingOp op) { record(op, op.getTable()); })
+      .Case([&](EmbeddingGradOp op) { record(op, op.getResult()); })
+      .Case<CrossEntropyPartsOp, CrossEntropyPartsGradOp>(
+          [&](auto op) { record(op, op.getLogits()); });
+}
+
 /// Gives the results their local types, and attributes that repeat a shape.
 void Localize::localizeOp(Operation *op) {
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<DropoutOp, AttentionOp, AttentionGradOp>([](auto op) {
-        LayoutAttr layout = getLayout(op->getResult(0).getType());
-        if (layout && hasMask(op))
-          op.setLayoutAttr(layout);
-      });
   for (Value result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || !getLayout(type))
@@ -158,7 +171,10 @@ void Localize::localize(func::FuncOp function) {
           changes.push_back(
               {change, change.getAxis(), change.getFrom(), change.getTo()});
         })
-        .Default([&](Operation *other) { others.push_back(other); });
+        .Default([&](Operation *other) {
+          recordPart(other);
+          others.push_back(other);
+        });
   });
   for (const Change &change : changes)
     replace(change);

@@ -105,6 +105,8 @@ static bool isCheap(Operation *op) {
   auto iface = dyn_cast<LayoutOpInterface>(op);
   if (!iface || isa<AttentionOp>(op))
     return false;
+  if (isa<EmbeddingOp>(op)) // Its sum over the vocabulary has one term.
+    return true;
   LayoutRule rule = iface.getLayoutRule();
   SmallVector<int64_t> extents(rule.isReduction.size(), 1);
   auto visit = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> factors) {
@@ -153,8 +155,11 @@ Rematerializer::Rematerializer(func::FuncOp function, MeshOp mesh,
 bool Rematerializer::isRecomputable(Operation *op) const {
   if (isAlias(op))
     return true;
-  if (isa<AllGatherOp>(op))
-    return recompute != Recompute::None;
+  // The loss's gather is small: saving it keeps the backward pass of the loss
+  // free of communication.
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return recompute != Recompute::None &&
+           !gather.getInput().getDefiningOp<CrossEntropyPartsOp>();
   return recompute == Recompute::All && isPure(op) && isCheap(op);
 }
 

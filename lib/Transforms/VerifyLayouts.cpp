@@ -152,16 +152,17 @@ static bool isLocalised(Operation *function) {
 /// C6 for ops: those that give each rank its own value, without a type that
 /// says so, are for localised functions, and layouts for all others.
 static LogicalResult verifyPhase(Operation *op, bool touches) {
-  bool isLocal = isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op) ||
-                 (isa<DropoutOp, AttentionOp, AttentionGradOp>(op) &&
-                  op->hasAttr("layout"));
+  bool isLocal =
+      isa<CollectiveOp, LocalSliceOp, LocalZeroPadOp>(op) ||
+      (isa<DropoutOp, AttentionOp, AttentionGradOp, EmbeddingOp,
+           EmbeddingGradOp, CrossEntropyPartsOp, CrossEntropyPartsGradOp>(op) &&
+       op->hasAttr("layout"));
   bool localised = isLocalised(op->getParentOfType<func::FuncOp>());
   if (isLocal && !localised)
     return op->emitOpError("is an op of localised programs; before "
                            "sp-localize, layouts change by `sp.all_reduce`, "
                            "`sp.reduce_scatter`, `sp.all_gather`, `sp.slice` "
-                           "and `sp.zero_pad`, and a dropout has no `layout` "
-                           "(C6)");
+                           "and `sp.zero_pad`, and no op has a `layout` (C6)");
   if (touches && localised)
     return op->emitOpError("touches a tensor with a layout in a function that "
                            "is localised (it has `")

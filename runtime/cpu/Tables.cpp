@@ -22,7 +22,8 @@ static int32_t failForId(sp_context *context, int64_t id, int64_t b, int64_t s,
 
 int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
                      const void *table, void *out, int64_t batch, int64_t seq,
-                     int64_t vocab, int64_t hidden) {
+                     int64_t rows, int64_t hidden, int64_t first,
+                     int64_t vocab) {
   return guarded(context, [&]() -> int32_t {
     int64_t bytes = getElementBytes(dtype) * hidden;
     auto *from = static_cast<const char *>(table);
@@ -32,7 +33,12 @@ int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
         int64_t id = ids[b * seq + s];
         if (id < 0 || id >= vocab)
           return failForId(context, id, b, s, vocab);
-        std::memcpy(to + (s * batch + b) * bytes, from + id * bytes, bytes);
+        int64_t row = id - first;
+        char *token = to + (s * batch + b) * bytes;
+        if (row >= 0 && row < rows)
+          std::memcpy(token, from + row * bytes, bytes);
+        else
+          std::memset(token, 0, bytes);
       }
     return 0;
   });
@@ -41,22 +47,26 @@ int32_t sp_embedding(sp_context *context, int32_t dtype, const int64_t *ids,
 int32_t sp_embedding_grad(sp_context *context, int32_t dtype,
                           const int64_t *ids, const void *grad,
                           void *grad_table, int64_t batch, int64_t seq,
-                          int64_t vocab, int64_t hidden) {
+                          int64_t rows, int64_t hidden, int64_t first,
+                          int64_t vocab) {
   return guarded(context, [&]() -> int32_t {
-    // Which rows of `grad` are of a token: rows[first[id]] to rows[first[id +
-    // 1] - 1], in their order, by a counting sort.
-    std::vector<int64_t> first(vocab + 1), rows(seq * batch);
+    // Which positions are of a row: order[begins[row]] to order[begins[row + 1]
+    // - 1], as they come, by a counting sort. The last row is all others.
+    std::vector<int64_t> begins(rows + 2), order(seq * batch);
+    auto rowOf = [&](int64_t id) {
+      return id >= first && id < first + rows ? id - first : rows;
+    };
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t s = 0; s < seq; ++s) {
         int64_t id = ids[b * seq + s];
         if (id < 0 || id >= vocab)
           return failForId(context, id, b, s, vocab);
-        ++first[id + 1];
+        ++begins[rowOf(id) + 1];
       }
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    std::vector<int64_t> next = first;
-    for (int64_t row = 0; row < seq * batch; ++row)
-      rows[next[ids[row % batch * seq + row / batch]]++] = row;
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    std::vector<int64_t> next = begins;
+    for (int64_t i = 0; i < seq * batch; ++i)
+      order[next[rowOf(ids[i % batch * seq + i / batch])]++] = i;
 
     return withFloatType(context, "embedding_grad", dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -68,11 +78,11 @@ int32_t sp_embedding_grad(sp_context *context, int32_t dtype,
             int64_t count = end - begin;
             auto *sums = static_cast<Wide<T> *>(
                 context->getScratch(thread).get(count * sizeof(Wide<T>)));
-            for (int64_t id = 0; id < vocab; ++id) {
+            for (int64_t row = 0; row < rows; ++row) {
               std::fill(sums, sums + count, Wide<T>(0));
-              for (int64_t i = first[id]; i < first[id + 1]; ++i)
-                addTo(sums, from + rows[i] * hidden + begin, count);
-              narrowTo(to + id * hidden + begin, sums, count);
+              for (int64_t i = begins[row]; i < begins[row + 1]; ++i)
+                addTo(sums, from + order[i] * hidden + begin, count);
+              narrowTo(to + row * hidden + begin, sums, count);
             }
           });
     });

@@ -20,7 +20,7 @@ TEST(Embedding, WritesSequenceMajor) {
   for (size_t i = 0; i < table.size(); ++i)
     table[i] = i;
   ASSERT_EQ(sp_embedding(&context, SP_F32, ids.data(), table.data(), out.data(),
-                         batch, seq, vocab, hidden),
+                         batch, seq, vocab, hidden, /*first=*/0, vocab),
             0);
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t s = 0; s < seq; ++s)
@@ -29,13 +29,29 @@ TEST(Embedding, WritesSequenceMajor) {
                   ids[b * seq + s] * hidden + h);
 }
 
+TEST(Embedding, HasNothingForTheTokensOfOtherRanks) {
+  sp_context context(0, 1, 1);
+  const int64_t ids[4] = {4, 5, 7, 8};
+  const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+  float out[4][2];
+  ASSERT_EQ(sp_embedding(&context, SP_F32, ids, table, out, /*batch=*/1,
+                         /*seq=*/4, /*rows=*/3, /*hidden=*/2, /*first=*/5,
+                         /*vocab=*/9),
+            0);
+  const float expected[4][2] = {{0, 0}, {1, 2}, {5, 6}, {0, 0}};
+  for (int s = 0; s < 4; ++s)
+    for (int h = 0; h < 2; ++h)
+      EXPECT_EQ(out[s][h], expected[s][h]) << s << ", " << h;
+}
+
 TEST(Embedding, NamesAnIdOutsideTheVocabulary) {
   for (int64_t bad : {200, 128, -1}) {
     sp_context context(0, 1, 1);
     int64_t ids[8] = {0, 1, 2, bad, 127, 0, 0, 0};
     std::vector<uint16_t> table(128 * 2), out(8 * 2);
+    // Also where the rank has only some of the rows.
     EXPECT_NE(sp_embedding(&context, SP_BF16, ids, table.data(), out.data(), 2,
-                           4, 128, 2),
+                           4, 64, 2, 64, 128),
               0);
     EXPECT_EQ(context.getError(),
               "token id " + std::to_string(bad) +
@@ -64,9 +80,19 @@ template <typename T> void checkEmbeddingGrad() {
     sp_context context(0, 1, threads);
     std::vector<T> table(vocab * hidden, fromDouble<T>(-7));
     ASSERT_EQ(sp_embedding_grad(&context, dtypeOf<T>(), ids.data(), grad.data(),
-                                table.data(), batch, seq, vocab, hidden),
+                                table.data(), batch, seq, vocab, hidden,
+                                /*first=*/0, vocab),
               0);
     EXPECT_TRUE(sameBits(table, expected)) << threads << " threads";
+    // A rank's rows have the bits that they have among all.
+    std::vector<T> rows(6 * hidden, fromDouble<T>(-7));
+    ASSERT_EQ(sp_embedding_grad(&context, dtypeOf<T>(), ids.data(), grad.data(),
+                                rows.data(), batch, seq, 6, hidden,
+                                /*first=*/12, vocab),
+              0);
+    EXPECT_TRUE(sameBits(rows, std::vector<T>(expected.begin() + 12 * hidden,
+                                              expected.begin() + 18 * hidden)))
+        << threads << " threads";
   }
 }
 
@@ -82,7 +108,7 @@ TEST(EmbeddingGrad, NamesAnIdOutsideTheVocabulary) {
     int64_t ids[8] = {0, 1, 2, 3, 127, 0, bad, 0};
     std::vector<float> table(128 * 2), grad(8 * 2);
     EXPECT_NE(sp_embedding_grad(&context, SP_F32, ids, grad.data(),
-                                table.data(), 2, 4, 128, 2),
+                                table.data(), 2, 4, 64, 2, 0, 128),
               0);
     EXPECT_EQ(context.getError(),
               "token id " + std::to_string(bad) +

@@ -81,6 +81,23 @@ func.func @cross_entropy(%l: tensor<3x2x8xf32>, %t: tensor<3x2xi64>) -> (tensor<
   return %s, %n : tensor<f32>, tensor<f32>
 }
 
+// Over parts of the vocabulary: a row is a token's part of its logits, which is dense in
+// them, and the target's column may be none.
+// CHECK-LABEL: func.func @cross_entropy_parts
+// CHECK-SAME:    %[[L:[^:]*]]: tensor<3x2x8xf32>, %[[T:[^:]*]]: tensor<3x2xi64>
+// CHECK-NEXT:    %[[V:.*]] = sp.part_targets %[[T]] vocab 8 ignore_index -100 layout <tp = shard(2)> : tensor<3x2xi64> -> tensor<3x2x2xi64>
+// CHECK-NEXT:    %[[P:.*]] = sp.row_kernel rows 12 cols 4 ins(%[[L]], %[[V]] : tensor<3x2x8xf32>, tensor<3x2x2xi64>)
+// CHECK-SAME:      maps [affine_map<(d0, d1) -> (d0 * 4 + d1)>, affine_map<(d0, d1) -> (d0)>]
+// CHECK-SAME:      : tensor<2x3x2x2xf32>
+// CHECK:         sp.row_kernel rows 6 cols 2 ins(%[[P]], %[[P]], %[[T]] : tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>, tensor<3x2xi64>)
+// CHECK-SAME:      maps [affine_map<(d0, d1) -> ((d1 * 6 + d0) * 2)>, affine_map<(d0, d1) -> ((d1 * 6 + d0) * 2 + 1)>, affine_map<(d0, d1) -> (d0)>]
+// CHECK:         sp.row_kernel rows 1 cols 6
+func.func @cross_entropy_parts(%l: tensor<3x2x8xf32>, %t: tensor<3x2xi64>) -> (tensor<f32>, tensor<f32>) {
+  %p = sp.cross_entropy_parts %l, %t ignore_index -100 layout <tp = shard(2)> : (tensor<3x2x8xf32>, tensor<3x2xi64>) -> tensor<2x3x2x2xf32>
+  %s, %n = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x3x2x2xf32>, tensor<3x2xi64>) -> (tensor<f32>, tensor<f32>)
+  return %s, %n : tensor<f32>, tensor<f32>
+}
+
 // linalg: broadcasts and transposes become maps.
 // CHECK-LABEL: func.func @linalg
 // CHECK:         sp.row_kernel rows 6 cols 4

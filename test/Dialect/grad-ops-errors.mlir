@@ -167,3 +167,84 @@ func.func @adamw_moment(%p: tensor<4xf32>, %m: tensor<5xf32>, %s: tensor<f64>) {
   %0:3 = sp.adamw %p, %p, %m, %p scale %s lr %s corrections %s, %s betas 0.9, 0.99 eps 1.0e-08 decay 0.01 : (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
+
+// -----
+
+// embedding_grad C4
+func.func @f(%g: tensor<8x2x4xf32>, %i: tensor<2x8xi64>) {
+  // expected-error @below {{(C4)}}
+  %0 = sp.embedding_grad %g, %i layout <tp = shard(2)> : (tensor<8x2x4xf32>, tensor<2x8xi64>) -> tensor<10x4xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts_grad C1
+func.func @f(%g: tensor<2x2x8x2xf32>, %x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{grad has shape [2, 2, 8, 2], must be [2, 8, 2, 2] (C1)}}
+  %0 = sp.cross_entropy_parts_grad %g, %x, %t ignore_index -100 : (tensor<2x2x8x2xf32>, tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<8x2x6xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts_grad C2
+func.func @f(%g: tensor<2x8x2x2xbf16>, %x: tensor<8x2x6xbf16>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{grad has element type 'bf16', must be 'f32' (C2)}}
+  %0 = sp.cross_entropy_parts_grad %g, %x, %t ignore_index -100 : (tensor<2x8x2x2xbf16>, tensor<8x2x6xbf16>, tensor<8x2xi64>) -> tensor<8x2x6xbf16>
+  return
+}
+
+// -----
+
+// cross_entropy_parts_grad C4
+func.func @f(%g: tensor<2x8x2x2xf32>, %x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has shape [8, 2, 3], must be [8, 2, 6] (C4)}}
+  %0 = sp.cross_entropy_parts_grad %g, %x, %t ignore_index -100 : (tensor<2x8x2x2xf32>, tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<8x2x3xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts_grad C4
+func.func @f(%g: tensor<2x8x2x2xf32>, %x: tensor<8x2x6xbf16>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{mixes element types 'bf16' and 'f32' (C4)}}
+  %0 = sp.cross_entropy_parts_grad %g, %x, %t ignore_index -100 : (tensor<2x8x2x2xf32>, tensor<8x2x6xbf16>, tensor<8x2xi64>) -> tensor<8x2x6xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_join_grad C1
+func.func @f(%g: tensor<8xf32>, %p: tensor<2x8x2x2xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{has shape [8], must be [] (C1)}}
+  %0 = sp.cross_entropy_join_grad %g, %p, %t ignore_index -100 : (tensor<8xf32>, tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> tensor<2x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_join_grad C1
+func.func @f(%g: tensor<f32>, %p: tensor<2x8x2x2xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has shape [3, 8, 2, 2], must be [2, 8, 2, 2] (C1)}}
+  %0 = sp.cross_entropy_join_grad %g, %p, %t ignore_index -100 : (tensor<f32>, tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> tensor<3x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_join_grad C2
+func.func @f(%g: tensor<f32>, %p: tensor<2x8x2x2xf64>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{mixes element types 'f64' and 'f32' (C2)}}
+  %0 = sp.cross_entropy_join_grad %g, %p, %t ignore_index -100 : (tensor<f32>, tensor<2x8x2x2xf64>, tensor<8x2xi64>) -> tensor<2x8x2x2xf64>
+  return
+}
+
+// -----
+
+// cross_entropy_join_grad C2
+func.func @f(%g: tensor<f32>, %p: tensor<2x8x2x2xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{mixes element types 'f32' and 'f64' (C2)}}
+  %0 = sp.cross_entropy_join_grad %g, %p, %t ignore_index -100 : (tensor<f32>, tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> tensor<2x8x2x2xf64>
+  return
+}

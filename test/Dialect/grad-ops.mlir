@@ -45,6 +45,11 @@ func.func @others(%x: tensor<8x2x4x6xf32, #sp.layout<tp = shard(2)>>, %l: tensor
   %n = sp.all_reduce %q : tensor<f64, #sp.layout<tp = partial>> -> tensor<f64>
   // CHECK: sp.cross_entropy_grad
   %d = sp.cross_entropy_grad %g, %l, %t ignore_index -100 : (tensor<f32>, tensor<8x2x7xf32>, tensor<8x2xi64>) -> tensor<8x2x7xf32>
+  // CHECK: sp.cross_entropy_join_grad %{{.*}}, %{{.*}}, %{{.*}} ignore_index -100 : (tensor<f32>, tensor<7x8x2x2xf32>, tensor<8x2xi64>) -> tensor<7x8x2x2xf32>
+  %parts = sp.cross_entropy_parts %l, %t ignore_index -100 : (tensor<8x2x7xf32>, tensor<8x2xi64>) -> tensor<7x8x2x2xf32>
+  %j = sp.cross_entropy_join_grad %g, %parts, %t ignore_index -100 : (tensor<f32>, tensor<7x8x2x2xf32>, tensor<8x2xi64>) -> tensor<7x8x2x2xf32>
+  // CHECK: sp.cross_entropy_parts_grad %{{.*}}, %{{.*}}, %{{.*}} ignore_index -100 : (tensor<7x8x2x2xf32>, tensor<8x2x7xf32>, tensor<8x2xi64>) -> tensor<8x2x7xf32>
+  %v = sp.cross_entropy_parts_grad %j, %l, %t ignore_index -100 : (tensor<7x8x2x2xf32>, tensor<8x2x7xf32>, tensor<8x2xi64>) -> tensor<8x2x7xf32>
   // CHECK: sp.pack %{{.*}}, %{{.*}} : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
   %k = sp.pack %p, %g : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
   // CHECK: sp.unpack %{{.*}} : (tensor<5xf32>) -> (tensor<f32>, tensor<4xf32>)

@@ -719,3 +719,147 @@ func.func @f(%x: tensor<8x4xf32>) {
   %0 = sp.collective reduce_scatter %x over "tp" dim 0 : tensor<8x4xf32> -> tensor<4x4x1xf32>
   return
 }
+
+// -----
+
+// embedding C3
+func.func @f(%i: tensor<2x8xi64>, %t: tensor<10x4xf32>) {
+  // expected-error @below {{(C3)}}
+  %0 = sp.embedding %i, %t layout <tp = shard(2)> : (tensor<2x8xi64>, tensor<10x4xf32>) -> tensor<8x2x4xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C1
+func.func @f(%x: tensor<16x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{logits has rank 2, must be 3 (C1)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<16x6xf32>, tensor<8x2xi64>) -> tensor<2x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C1
+func.func @f(%x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has rank 3, must be 4 (C1)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<2x8x4xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C1
+func.func @f(%x: tensor<8x2x6xf32>, %t: tensor<2x8xi64>) {
+  // expected-error @below {{targets has shape [2, 8], must be [8, 2] (C1)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<8x2x6xf32>, tensor<2x8xi64>) -> tensor<2x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C1
+func.func @f(%x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has shape [2, 2, 8, 2], must be [2, 8, 2, 2] (C1)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<2x2x8x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C1
+func.func @f(%x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{has a vocabulary of 6, which 4 parts do not divide (C1)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<4x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C2
+func.func @f(%x: tensor<8x2x6xbf16>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{result has element type 'bf16', must be 'f32' (C2)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 : (tensor<8x2x6xbf16>, tensor<8x2xi64>) -> tensor<2x8x2x2xbf16>
+  return
+}
+
+// -----
+
+// cross_entropy_parts C3
+func.func @f(%x: tensor<8x2x6xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{(C3)}}
+  %0 = sp.cross_entropy_parts %x, %t ignore_index -100 layout <tp = shard(3)> : (tensor<8x2x6xf32>, tensor<8x2xi64>) -> tensor<2x8x2x2xf32>
+  return
+}
+
+// -----
+
+// cross_entropy_join C1
+func.func @f(%p: tensor<2x8x2xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{parts has rank 3, must be 4 (C1)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// cross_entropy_join C1
+func.func @f(%p: tensor<2x8x2x3xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{parts has shape [2, 8, 2, 3], must be [2, 8, 2, 2] (C1)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2x3xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// cross_entropy_join C1
+func.func @f(%p: tensor<2x8x2x2xf32>, %t: tensor<2x8xi64>) {
+  // expected-error @below {{targets has shape [2, 8], must be [8, 2] (C1)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2x2xf32>, tensor<2x8xi64>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+// cross_entropy_join C1
+func.func @f(%p: tensor<2x8x2x2xf32>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{has shape [8], must be [] (C1)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// cross_entropy_join C2
+func.func @f(%p: tensor<2x8x2x2xf64>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{mixes element types 'f64' and 'f32' (C2)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2x2xf64>, tensor<8x2xi64>) -> (tensor<f64>, tensor<f32>)
+  return
+}
+
+// -----
+
+// cross_entropy_join C2
+func.func @f(%p: tensor<2x8x2x2xbf16>, %t: tensor<8x2xi64>) {
+  // expected-error @below {{parts have element type 'bf16', must be f32 or f64 (C2)}}
+  %0:2 = sp.cross_entropy_join %p, %t ignore_index -100 : (tensor<2x8x2x2xbf16>, tensor<8x2xi64>) -> (tensor<bf16>, tensor<bf16>)
+  return
+}
+
+// -----
+
+// part_targets C1
+func.func @f(%t: tensor<8x2xi64>) {
+  // expected-error @below {{must have one dimension more than}}
+  %0 = sp.part_targets %t vocab 6 ignore_index -100 : tensor<8x2xi64> -> tensor<8x2xi64>
+  return
+}
+
+// -----
+
+// part_targets C1
+func.func @f(%t: tensor<8x2xi64>) {
+  // expected-error @below {{vocab is 6, which 4 parts do not divide (C1)}}
+  %0 = sp.part_targets %t vocab 6 ignore_index -100 : tensor<8x2xi64> -> tensor<8x2x4xi64>
+  return
+}

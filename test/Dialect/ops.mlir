@@ -30,6 +30,10 @@ func.func @block_ops(%i: tensor<2x8xi64>, %t: tensor<10x4xbf16>, %w: tensor<4xbf
   %8 = sp.shift_labels %i ignore_index -100 : (tensor<2x8xi64>) -> tensor<8x2xi64>
   // CHECK: sp.cross_entropy %{{.*}}, %{{.*}} ignore_index -100 : (tensor<8x2x6xbf16>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
   %9:2 = sp.cross_entropy %7, %8 ignore_index -100 : (tensor<8x2x6xbf16>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: sp.cross_entropy_parts %{{.*}}, %{{.*}} ignore_index -100 : (tensor<8x2x6xbf16>, tensor<8x2xi64>) -> tensor<3x8x2x2xf32>
+  %parts = sp.cross_entropy_parts %7, %8 ignore_index -100 : (tensor<8x2x6xbf16>, tensor<8x2xi64>) -> tensor<3x8x2x2xf32>
+  // CHECK: sp.cross_entropy_join %{{.*}}, %{{.*}} ignore_index -100 : (tensor<3x8x2x2xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
+  %joined:2 = sp.cross_entropy_join %parts, %8 ignore_index -100 : (tensor<3x8x2x2xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
   // CHECK: sp.batch_major %{{.*}} : (tensor<8x2x6xbf16>) -> tensor<2x8x6xbf16>
   %10 = sp.batch_major %7 : (tensor<8x2x6xbf16>) -> tensor<2x8x6xbf16>
   return

@@ -44,3 +44,23 @@ func.func @attributes(%x: tensor<6x8xf32, #sp.layout<tp = shard(1)>>) -> tensor<
   %2 = tensor.expand_shape %1 [[0], [1, 2]] output_shape [6, 4, 2] : tensor<6x8xf32, #sp.layout<tp = shard(1)>> into tensor<6x4x2xf32, #sp.layout<tp = shard(1)>>
   return %2 : tensor<6x4x2xf32, #sp.layout<tp = shard(1)>>
 }
+
+// What a rank's part of the vocabulary is about remembers which part it is.
+// CHECK-LABEL: func.func @vocabulary
+func.func @vocabulary(%i: tensor<2x6xi64>, %targets: tensor<6x2xi64>, %master: tensor<8x4xf32, #sp.layout<tp = shard(0)>>) -> (tensor<6x2x4xbf16>, tensor<f32>) {
+  %ids = sp.copy %i : tensor<2x6xi64> -> tensor<2x6xi64, #sp.layout<tp = replicate>>
+  %t = sp.copy %targets : tensor<6x2xi64> -> tensor<6x2xi64, #sp.layout<tp = replicate>>
+  // Also behind a cast, whose own type has become local.
+  %table = arith.truncf %master : tensor<8x4xf32, #sp.layout<tp = shard(0)>> to tensor<8x4xbf16, #sp.layout<tp = shard(0)>>
+  // CHECK: sp.embedding %{{.*}}, %{{.*}} layout <tp = shard(0)> : (tensor<2x6xi64>, tensor<4x4xbf16>) -> tensor<6x2x4xbf16>
+  %0 = sp.embedding %ids, %table : (tensor<2x6xi64, #sp.layout<tp = replicate>>, tensor<8x4xbf16, #sp.layout<tp = shard(0)>>) -> tensor<6x2x4xbf16, #sp.layout<tp = partial>>
+  %1 = sp.all_reduce %0 : tensor<6x2x4xbf16, #sp.layout<tp = partial>> -> tensor<6x2x4xbf16>
+  %2 = sp.copy %1 : tensor<6x2x4xbf16> -> tensor<6x2x4xbf16, #sp.layout<tp = replicate>>
+  %3 = sp.linear %2, %table : (tensor<6x2x4xbf16, #sp.layout<tp = replicate>>, tensor<8x4xbf16, #sp.layout<tp = shard(0)>>) -> tensor<6x2x8xbf16, #sp.layout<tp = shard(2)>>
+  // CHECK: sp.cross_entropy_parts %{{.*}}, %{{.*}} ignore_index -100 layout <tp = shard(2)> : (tensor<6x2x4xbf16>, tensor<6x2xi64>) -> tensor<1x6x2x2xf32>
+  %4 = sp.cross_entropy_parts %3, %t ignore_index -100 : (tensor<6x2x8xbf16, #sp.layout<tp = shard(2)>>, tensor<6x2xi64, #sp.layout<tp = replicate>>) -> tensor<2x6x2x2xf32, #sp.layout<tp = shard(0)>>
+  // CHECK-NEXT: sp.collective all_gather %{{.*}} over "tp" dim 0 : tensor<1x6x2x2xf32> -> tensor<2x6x2x2xf32>
+  %5 = sp.all_gather %4 : tensor<2x6x2x2xf32, #sp.layout<tp = shard(0)>> -> tensor<2x6x2x2xf32>
+  %6:2 = sp.cross_entropy_join %5, %targets ignore_index -100 : (tensor<2x6x2x2xf32>, tensor<6x2xi64>) -> (tensor<f32>, tensor<f32>)
+  return %1, %6#0 : tensor<6x2x4xbf16>, tensor<f32>
+}

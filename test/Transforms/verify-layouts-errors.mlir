@@ -352,12 +352,99 @@ func.func @f(%q: tensor<8x2x4x6xf32, #sp.layout<tp = shard(2)>>, %k: tensor<8x2x
 
 // -----
 
-// C3: a lookup needs the whole vocabulary
+// C3: a lookup in a part of the vocabulary is only a summand
 sp.mesh @mesh <tp = 2>
 func.func @f(%i: tensor<2x8xi64>, %t: tensor<10x4xf32, #sp.layout<tp = shard(0)>>) {
   %ir = sp.copy %i : tensor<2x8xi64> -> tensor<2x8xi64, #sp.layout<tp = replicate>>
-  // expected-error @below {{operand #1 is shard(0) along `tp`, but the op needs that whole dimension}}
-  %0 = sp.embedding %ir, %t : (tensor<2x8xi64, #sp.layout<tp = replicate>>, tensor<10x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<8x2x4xf32, #sp.layout<tp = partial>>
+  // expected-error @below {{result #0 is partial along `tp`, but its type says replicate}}
+  %0 = sp.embedding %ir, %t : (tensor<2x8xi64, #sp.layout<tp = replicate>>, tensor<10x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<8x2x4xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+// C3: every rank looks up all tokens in its part
+sp.mesh @mesh <tp = 2>
+func.func @f(%i: tensor<2x8xi64, #sp.layout<tp = shard(1)>>, %t: tensor<10x4xf32, #sp.layout<tp = shard(0)>>) {
+  // expected-error @below {{operand #1 is shard(0) along `tp`, but must be replicate because operand #0 is shard(1)}}
+  %0 = sp.embedding %i, %t : (tensor<2x8xi64, #sp.layout<tp = shard(1)>>, tensor<10x4xf32, #sp.layout<tp = shard(0)>>) -> tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+// C3: a rank's rows of a table's gradient need the whole cotangent
+sp.mesh @mesh <tp = 2>
+func.func @f(%g: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>, %i: tensor<2x8xi64, #sp.layout<tp = shard(1)>>) {
+  // expected-error @below {{result #0 is partial along `tp`, but its type says shard(0)}}
+  %0 = sp.embedding_grad %g, %i : (tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>, tensor<2x8xi64, #sp.layout<tp = shard(1)>>) -> tensor<10x4xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+// C3: ... on every rank, not merely the same for all ranks
+sp.mesh @mesh <tp = 2>
+func.func @f(%g: tensor<8x2x4xf32>, %i: tensor<2x8xi64>) {
+  // expected-error @below {{result #0 is invariant along `tp`, but its type says shard(0)}}
+  %0 = sp.embedding_grad %g, %i : (tensor<8x2x4xf32>, tensor<2x8xi64>) -> tensor<10x4xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+// C3: ... and of the vocabulary alone
+sp.mesh @mesh <tp = 2>
+func.func @f(%g: tensor<8x2x4xf32>, %i: tensor<2x8xi64>) {
+  %gr = sp.copy %g : tensor<8x2x4xf32> -> tensor<8x2x4xf32, #sp.layout<tp = replicate>>
+  %ir = sp.copy %i : tensor<2x8xi64> -> tensor<2x8xi64, #sp.layout<tp = replicate>>
+  // expected-error @below {{result #0 is replicate along `tp`, but its type says shard(1)}}
+  %0 = sp.embedding_grad %gr, %ir : (tensor<8x2x4xf32, #sp.layout<tp = replicate>>, tensor<2x8xi64, #sp.layout<tp = replicate>>) -> tensor<10x4xf32, #sp.layout<tp = shard(1)>>
+  return
+}
+
+// -----
+
+// C3: the parts of a sharded vocabulary are sharded
+sp.mesh @mesh <tp = 2>
+func.func @f(%h: tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>, %t: tensor<8x2xi64>) {
+  %tr = sp.copy %t : tensor<8x2xi64> -> tensor<8x2xi64, #sp.layout<tp = replicate>>
+  // expected-error @below {{result #0 is shard(0) along `tp`, but its type says partial}}
+  %0 = sp.cross_entropy_parts %h, %tr ignore_index -100 : (tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> tensor<2x8x2x2xf32, #sp.layout<tp = partial>>
+  return
+}
+
+// -----
+
+// C2: as many parts as ranks, or a multiple
+sp.mesh @mesh <tp = 3>
+func.func @f(%h: tensor<8x2x6xf32, #sp.layout<tp = shard(2)>>, %t: tensor<8x2xi64>) {
+  %tr = sp.copy %t : tensor<8x2xi64> -> tensor<8x2xi64, #sp.layout<tp = replicate>>
+  // expected-error @below {{whose dimension 0 (2) is not divisible by `tp` = 3 (C2)}}
+  %0 = sp.cross_entropy_parts %h, %tr ignore_index -100 : (tensor<8x2x6xf32, #sp.layout<tp = shard(2)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>
+  return
+}
+
+// -----
+
+// C3: no rank can join the parts that it has not
+sp.mesh @mesh <tp = 2>
+func.func @f(%p: tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>, %t: tensor<8x2xi64>) {
+  %tr = sp.copy %t : tensor<8x2xi64> -> tensor<8x2xi64, #sp.layout<tp = replicate>>
+  // expected-error @below {{operand #0 is shard(0) along `tp`, but the op needs that whole dimension}}
+  %0:2 = sp.cross_entropy_join %p, %tr ignore_index -100 : (tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> (tensor<f32, #sp.layout<tp = replicate>>, tensor<f32, #sp.layout<tp = replicate>>)
+  return
+}
+
+// -----
+
+// C3: ... nor is a loss the sum of losses of parts
+sp.mesh @mesh <tp = 2>
+func.func @f(%p: tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>, %t: tensor<8x2xi64>) {
+  %tr = sp.copy %t : tensor<8x2xi64> -> tensor<8x2xi64, #sp.layout<tp = replicate>>
+  %z = sp.zero_pad %p : tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>> -> tensor<2x8x2x2xf32, #sp.layout<tp = partial>>
+  // expected-error @below {{operand #0 is partial along `tp`, but the op is not linear in its partial operands}}
+  %0:2 = sp.cross_entropy_join %z, %tr ignore_index -100 : (tensor<2x8x2x2xf32, #sp.layout<tp = partial>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> (tensor<f32, #sp.layout<tp = partial>>, tensor<f32, #sp.layout<tp = partial>>)
   return
 }
 

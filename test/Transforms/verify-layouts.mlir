@@ -127,6 +127,26 @@ func.func @embedding(%i: tensor<2x8xi64>, %table: tensor<10x4xf32>,
   return
 }
 
+func.func @vocabulary(%i: tensor<2x8xi64>, %t: tensor<8x2xi64>, %table: tensor<10x4xf32, #sp.layout<tp = shard(0)>>,
+    %x: !x, %l: tensor<8x2x10xf32, #sp.layout<tp = shard(2)>>) {
+  %ir = sp.copy %i : tensor<2x8xi64> -> tensor<2x8xi64, #sp.layout<tp = replicate>>
+  %tr = sp.copy %t : tensor<8x2xi64> -> tensor<8x2xi64, #sp.layout<tp = replicate>>
+  %xr = sp.copy %x : !x -> !xr
+  // A rank has nothing for the tokens of the others, and of the table's gradient its rows.
+  %0 = sp.embedding %ir, %table : (tensor<2x8xi64, #sp.layout<tp = replicate>>, tensor<10x4xf32, #sp.layout<tp = shard(0)>>) -> !xp
+  %1 = sp.embedding_grad %xr, %ir : (!xr, tensor<2x8xi64, #sp.layout<tp = replicate>>) -> tensor<10x4xf32, #sp.layout<tp = shard(0)>>
+  // Two parts, one for each rank; ten, five for each.
+  %2 = sp.cross_entropy_parts %l, %tr ignore_index -100 : (tensor<8x2x10xf32, #sp.layout<tp = shard(2)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>
+  %3 = sp.cross_entropy_parts %l, %tr ignore_index -100 : (tensor<8x2x10xf32, #sp.layout<tp = shard(2)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> tensor<10x8x2x2xf32, #sp.layout<tp = shard(0)>>
+  %4 = sp.all_gather %2 : tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>> -> tensor<2x8x2x2xf32>
+  %5:2 = sp.cross_entropy_join %4, %t ignore_index -100 : (tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> (tensor<f32>, tensor<f32>)
+  // The backward pass sends nothing.
+  %6 = sp.cross_entropy_join_grad %5#0, %4, %t ignore_index -100 : (tensor<f32>, tensor<2x8x2x2xf32>, tensor<8x2xi64>) -> tensor<2x8x2x2xf32>
+  %7 = sp.slice %6 : tensor<2x8x2x2xf32> -> tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>
+  %8 = sp.cross_entropy_parts_grad %7, %l, %tr ignore_index -100 : (tensor<2x8x2x2xf32, #sp.layout<tp = shard(0)>>, tensor<8x2x10xf32, #sp.layout<tp = shard(2)>>, tensor<8x2xi64, #sp.layout<tp = replicate>>) -> tensor<8x2x10xf32, #sp.layout<tp = shard(2)>>
+  return
+}
+
 func.func @labels_and_loss(%l: tensor<2x8xi64>, %lb: tensor<2x8xi64, #sp.layout<tp = shard(0)>>, %x: !x, %s: !xs,
     %ts: tensor<8x2xi64, #sp.layout<tp = shard(0)>>) {
   %0 = sp.shift_labels %l ignore_index -100 : (tensor<2x8xi64>) -> tensor<8x2xi64>

@@ -8,13 +8,14 @@ def SPFormRowKernels : Pass<"sp-form-row-kernels", "::mlir::func::FuncOp"> {
   let description = [{
     Every op whose rows can be computed on their own becomes an `sp.row_kernel`:
     `sp.rms_norm`, `sp.bias_add` (and the bias of `sp.linear`), `sp.scale`, `sp.mul`,
-    `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, the adjoints of these, `sp.adamw`,
-    elementwise `arith` and `math` on tensors, elementwise `linalg`, fills and splat
+    `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, alone or over parts of the vocabulary,
+    the adjoints of these, `sp.adamw`, elementwise `arith` and `math` on tensors, elementwise `linalg`, fills and splat
     constants. Splat constants go into the bodies as scalars. bf16 is computed in f32
     and rounded when stored. A sum over rows, such as the gradient of a norm's weight,
     stays `sp.sum_leading`.
 
-    `sp.cross_entropy` needs valid targets, so `sp.check_targets` precedes it.
+    `sp.cross_entropy` needs valid targets, so `sp.check_targets` precedes it; over parts
+    of the vocabulary it needs their columns in the parts, from `sp.part_targets`.
 
     Constraints:
     - (C1) tensors are local: run `sp-localize` first.

@@ -100,20 +100,26 @@ def SP_AttentionGradOp : SP_ComputeOp<"attention_grad", ["isLinearIn", "inferLay
   }];
 }
 
-def SP_EmbeddingGradOp : SP_ComputeOp<"embedding_grad", ["isLinearIn"]> {
+def SP_EmbeddingGradOp : SP_ComputeOp<"embedding_grad", ["isLinearIn", "inferLayouts"]> {
   let summary = "the adjoint of `embedding` in its table";
   let description = [{
     `result[v, :] = sum over (s, b) with ids[b, s] = v of grad[s, b, :]`. Shapes: grad
-    [S,B,H], ids [B,S], result [V,H].
+    [S,B,H], ids [B,S], result [V,H]. `sp-localize` records the result's layout in
+    `layout`, so that a rank knows which rows it has.
 
     Constraints:
     - (C1) the shapes are as above.
     - (C2) grad and result have the same element type.
-    - (C3) the vocabulary must not be sharded.
+    - (C3) of replicate operands, which every rank has, the result may be a shard of
+      the vocabulary; else the vocabulary is whole.
+    - (C4) `layout` shards dimensions that the result has.
   }];
-  let arguments = (ins SP_FloatTensor:$grad, SP_IndexTensor:$ids);
+  let arguments = (ins SP_FloatTensor:$grad, SP_IndexTensor:$ids,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
   let results = (outs SP_FloatTensor:$result);
-  let assemblyFormat = "$grad `,` $ids attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $ids (`layout` $layout^)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def SP_CrossEntropyGradOp : SP_ComputeOp<"cross_entropy_grad", ["isLinearIn"]> {
@@ -133,6 +139,49 @@ def SP_CrossEntropyGradOp : SP_ComputeOp<"cross_entropy_grad", ["isLinearIn"]> {
   let results = (outs SP_FloatTensor:$result);
   let assemblyFormat = [{
     $grad `,` $logits `,` $targets `ignore_index` $ignore_index attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_CrossEntropyPartsGradOp : SP_ComputeOp<"cross_entropy_parts_grad", ["isLinearIn"]> {
+  let summary = "the adjoint of `cross_entropy_parts` in its logits";
+  let description = [{
+    With p the part of v, `result[s, b, v] = grad[p, s, b, 0] * exp(logits[s, b, v] -
+    log(sum over w in part p of exp(logits[s, b, w]))) + grad[p, s, b, 1] *
+    (v == targets[s, b])`. Shapes: grad [P,S,B,2], logits and result [S,B,V], targets
+    [S,B].
+
+    Constraints: those of `cross_entropy_parts`, for grad as for its result, and
+    - (C4) result has the logits' shape and element type.
+  }];
+  let arguments = (ins SP_FloatTensor:$grad, SP_FloatTensor:$logits,
+                       SP_IndexTensor:$targets, I64Attr:$ignore_index,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $grad `,` $logits `,` $targets `ignore_index` $ignore_index (`layout` $layout^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def SP_CrossEntropyJoinGradOp : SP_ComputeOp<"cross_entropy_join_grad", ["isLinearIn"]> {
+  let summary = "the adjoint of `cross_entropy_join` in the parts";
+  let description = [{
+    Where targets[s, b] != ignore_index, `result[p, s, b, 0] = grad * exp(parts[p, s,
+    b, 0] - log(sum_q exp(parts[q, s, b, 0])))` and `result[p, s, b, 1] = -grad`, else
+    0. Shapes: grad [], the cotangent of loss_sum; parts and result [P,S,B,2], targets
+    [S,B].
+
+    Constraints:
+    - (C1) the shapes are as above.
+    - (C2) grad, parts and result have the same element type, f32 or f64.
+    - (C3) the parts must not be sharded.
+  }];
+  let arguments = (ins SP_FloatTensor:$grad, SP_FloatTensor:$parts,
+                       SP_IndexTensor:$targets, I64Attr:$ignore_index);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $grad `,` $parts `,` $targets `ignore_index` $ignore_index attr-dict
     `:` functional-type(operands, results)
   }];
 }

@@ -82,6 +82,29 @@ def SP_CheckTargetsOp : SP_Op<"check_targets", [AllTypesMatch<["targets", "resul
   }];
 }
 
+def SP_PartTargetsOp : SP_Op<"part_targets"> {
+  let summary = "the targets as columns of a rank's parts of the vocabulary";
+  let description = [{
+    Of the rank's `vocab` tokens, which begin where `layout` says, the last dimension
+    of the result is P parts: `result[..., p]` is the target's column in part p, or -1
+    if it is not in it. A target that is neither in the whole vocabulary nor
+    `ignore_index`, which is in no part, is an error that names it. Not pure: it is
+    never erased.
+
+    Constraints:
+    - (C1) the result has the targets' shape and one more dimension, whose extent
+      divides `vocab`.
+  }];
+  let arguments = (ins SP_IndexTensor:$targets, I64Attr:$vocab, I64Attr:$ignore_index,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
+  let results = (outs SP_IndexTensor:$result);
+  let assemblyFormat = [{
+    $targets `vocab` $vocab `ignore_index` $ignore_index (`layout` $layout^)? attr-dict
+    `:` type($targets) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Row kernels
 //===----------------------------------------------------------------------===//

@@ -199,15 +199,22 @@ def SP_EmbeddingOp : SP_DifferentiableOp<"embedding"> {
     `result[s, b, :] = table[ids[b, s], :]`. Shapes: ids [B,S], table [V,H],
     result [S,B,H]. A token id outside [0, V) is an error at run time.
 
+    A lookup is a product with a one-hot matrix, so with the table sharded on V the
+    result is partial: a rank has zeros for the tokens of the others. `sp-localize`
+    records the table's layout in `layout`, so that a rank knows which rows it has.
+
     Constraints:
     - (C1) ids, table and result have ranks 2, 2 and 3, and shapes [B,S], [V,H]
       and [S,B,H].
     - (C2) table and result have the same element type.
-    - (C3) the vocabulary must not be sharded.
+    - (C3) `layout` shards dimensions that the table has.
   }];
-  let arguments = (ins SP_IndexTensor:$ids, SP_FloatTensor:$table);
+  let arguments = (ins SP_IndexTensor:$ids, SP_FloatTensor:$table,
+                       OptionalAttr<SP_LayoutAttr>:$layout);
   let results = (outs SP_FloatTensor:$result);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $ids `,` $table (`layout` $layout^)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def SP_RMSNormOp : SP_DifferentiableOp<"rms_norm"> {
@@ -470,6 +477,56 @@ def SP_CrossEntropyOp : SP_DifferentiableOp<"cross_entropy", ["dependsOn"], ["is
   let results = (outs SP_FloatTensor:$loss_sum, SP_FloatTensor:$count);
   let assemblyFormat = [{
     $logits `,` $targets `ignore_index` $ignore_index attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_CrossEntropyPartsOp : SP_DifferentiableOp<"cross_entropy_parts"> {
+  let summary = "what each part of the vocabulary contributes to the token losses";
+  let description = [{
+    For each of P equal, contiguous parts of the vocabulary and each token,
+    `result[p, s, b, 0] = log(sum over v in part p of exp(logits[s, b, v]))` and
+    `result[p, s, b, 1] = logits[s, b, targets[s, b]]` if the target is in part p, else
+    0, as it is for `ignore_index`. `cross_entropy_join` makes the loss of them. So
+    with the vocabulary sharded, and the parts with it, a rank's share of the logits
+    never leaves it, and two numbers per token and rank do. Accumulated, and checked
+    at run time, as in `cross_entropy`.
+
+    Shapes: logits [S,B,V], targets [S,B], result [P,S,B,2]. `sp-localize` records the
+    logits' layout in `layout`, so that a rank knows which tokens its columns are.
+
+    Constraints:
+    - (C1) the shapes are as above, and P divides V.
+    - (C2) the result is f64 for f64 logits, else f32.
+    - (C3) `layout` shards dimensions that the logits have.
+  }];
+  let arguments = (ins SP_FloatTensor:$logits, SP_IndexTensor:$targets,
+                       I64Attr:$ignore_index, OptionalAttr<SP_LayoutAttr>:$layout);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $logits `,` $targets `ignore_index` $ignore_index (`layout` $layout^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def SP_CrossEntropyJoinOp : SP_DifferentiableOp<"cross_entropy_join", ["dependsOn"], ["isDifferentiable"]> {
+  let summary = "the cross entropy, from parts of the vocabulary";
+  let description = [{
+    `loss_sum = sum over (s, b) with targets[s, b] != ignore_index of
+    log(sum_p exp(parts[p, s, b, 0])) - sum_p parts[p, s, b, 1]`, and `count` the number
+    of such (s, b): of what `cross_entropy_parts` gives, the results of
+    `cross_entropy`. Shapes: parts [P,S,B,2], targets [S,B], results [].
+
+    Constraints:
+    - (C1) the shapes are as above.
+    - (C2) parts and results have the same element type, f32 or f64.
+    - (C3) the parts must not be sharded: each token needs them all.
+  }];
+  let arguments = (ins SP_FloatTensor:$parts, SP_IndexTensor:$targets,
+                       I64Attr:$ignore_index);
+  let results = (outs SP_FloatTensor:$loss_sum, SP_FloatTensor:$count);
+  let assemblyFormat = [{
+    $parts `,` $targets `ignore_index` $ignore_index attr-dict
     `:` functional-type(operands, results)
   }];
 }

@@ -405,6 +405,34 @@ ProgramText makeCrossEntropy() {
   return text;
 }
 
+/// Each step of the loss over parts of the vocabulary alone, and the whole.
+ProgramText makeCrossEntropyOverParts() {
+  ProgramText text(-2, 2);
+  text.add("%targets = arith.constant dense<[[5, -100], [0, 3], [-100, 2]]> : "
+           "tensor<3x2xi64>");
+  auto split = [&](const std::string &name, int64_t parts) {
+    std::string logits = text.parameter("logits" + name, {3, 2, 6});
+    text.add("%parts" + name + " = sp.cross_entropy_parts " + logits +
+             ", %targets ignore_index -100 : (tensor<3x2x6xf64>, "
+             "tensor<3x2xi64>) -> " +
+             tensor({parts, 3, 2, 2}));
+    return "%parts" + name;
+  };
+  auto join = [&](const std::string &name, const std::string &value,
+                  int64_t parts) {
+    text.add("%sum" + name + ", %count" + name + " = sp.cross_entropy_join " +
+             value + ", %targets ignore_index -100 : (" +
+             tensor({parts, 3, 2, 2}) +
+             ", tensor<3x2xi64>) -> (tensor<f64>, tensor<f64>)");
+    text.use("%sum" + name, {});
+  };
+  text.use(split("_alone", 3), {3, 3, 2, 2});
+  join("_alone", text.parameter("joined", {3, 3, 2, 2}), 3);
+  join("_of_two", split("_of_two", 2), 2);
+  join("_of_one", split("_of_one", 1), 1);
+  return text;
+}
+
 ProgramText makeLinalg() {
   ProgramText text(0.4, 1.6);
   std::string t = tensor(kShape);
@@ -606,6 +634,37 @@ ProgramText makeShards() {
            tensor({5, 6}, "shard(1)") + ") -> " + onH);
   text.use("%embedded", hidden, "shard(2)");
 
+  // Lookup of a table whose rows are sharded; it is the weight of the head,
+  // too, whose loss is made of the ranks' parts.
+  std::string rows = text.parameter("rows", {6, 6}, "shard(0)");
+  std::string rowsType = tensor({6, 6}, "shard(0)");
+  text.add("%summand = sp.embedding %own_ids, " + rows +
+           " : (tensor<2x4xi64, #sp.layout<tp = replicate>>, " + rowsType +
+           ") -> " + tensor(hidden, "partial"));
+  std::string found = text.change("found", "reduce_scatter", "%summand", hidden,
+                                  "partial", "shard(0)");
+  text.use(found, hidden, "shard(0)");
+  std::string tokens = text.change("tokens", "all_gather", found, hidden,
+                                   "shard(0)", "replicate");
+  text.add("%logits = sp.linear " + tokens + ", " + rows + " : (" +
+           tensor(hidden, "replicate") + ", " + rowsType + ") -> " + onH);
+  std::string scores = text.parameter("scores", hidden, "shard(2)");
+  text.add("%shifted = arith.addf %logits, " + scores + " : " + onH);
+  text.add("%all_targets = sp.copy %targets : tensor<4x2xi64> -> "
+           "tensor<4x2xi64, #sp.layout<tp = replicate>>");
+  Extents parts{2, 4, 2, 2};
+  text.add(
+      "%parts = sp.cross_entropy_parts %shifted, %all_targets ignore_index "
+      "-100 : (" +
+      onH + ", tensor<4x2xi64, #sp.layout<tp = replicate>>) -> " +
+      tensor(parts, "shard(0)"));
+  text.change("all_parts", "all_gather", "%parts", parts, "shard(0)", "");
+  text.add("%head_loss, %head_count = sp.cross_entropy_join %all_parts, "
+           "%targets "
+           "ignore_index -100 : (" +
+           tensor(parts) + ", tensor<4x2xi64>) -> (tensor<f64>, tensor<f64>)");
+  text.use("%head_loss", {});
+
   // A column-parallel and a row-parallel linear, attention on heads between.
   std::string entry = copied("entry", hidden);
   Extents heads{4, 2, 4, 2}, groups{4, 2, 2, 2};
@@ -685,6 +744,7 @@ const NamedProgram kPrograms[] = {
     {"TransformerOps", makeTransformerOps},
     {"Attention", makeAttention},
     {"CrossEntropy", makeCrossEntropy},
+    {"CrossEntropyOverParts", makeCrossEntropyOverParts},
     {"Linalg", makeLinalg},
     {"Conversions", makeConversions},
 };
