@@ -11,7 +11,10 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
                                   const ParallelizeOptions &options) {
   // Nothing wrong goes in ...
   pm.addPass(createSPVerifyLayouts());
-  pm.addPass(createSPTensorParallel({/*size=*/options.tp}));
+  SPTensorParallelOptions tensor;
+  tensor.size = options.tp;
+  tensor.head = options.head;
+  pm.addPass(createSPTensorParallel(tensor));
   // ... and no phase hands a wrong program to the next.
   pm.addPass(createSPVerifyLayouts());
   if (options.sequenceParallel) {

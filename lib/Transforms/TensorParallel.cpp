@@ -6,6 +6,10 @@
 // directions, from the input of a linear that could close it. Names, sizes and
 // the kinds of ops in between play no part.
 //
+// The head's region (`head=vocab`) is found in the same way, from the logits.
+// It is closed by cross entropies, which then need two numbers per token from
+// each rank, and by results, which may leave as shards.
+//
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
@@ -29,6 +33,10 @@ namespace {
 struct ParallelRegion {
   llvm::MapVector<Value, int64_t> shards;
   llvm::SetVector<Operation *> columns, rows, inner;
+  /// Of the head: what closes it, the lookups in a weight that is the embedding
+  /// as well, and that weight with its casts.
+  llvm::SetVector<Operation *> losses, lookups;
+  llvm::SetVector<Value> tables;
   /// Constants, of which each rank makes or takes its part.
   SmallVector<OpOperand *> sources;
   /// Operands from outside that every rank needs whole.
@@ -45,6 +53,8 @@ public:
   RegionFinder(const DenseSet<Operation *> &assigned) : assigned(assigned) {}
 
   FailureOr<ParallelRegion> find(LinearOp closing);
+  /// Finds the region of the head that gives `logits`.
+  FailureOr<ParallelRegion> findHead(Value logits);
   const std::string &getReason() const { return reason; }
   /// What was found; incomplete after a failure.
   const ParallelRegion &getRegion() const { return region; }
@@ -54,6 +64,8 @@ private:
     reason = why.str();
     return failure();
   }
+  /// Follows all shards that are added, until nothing new comes up.
+  FailureOr<ParallelRegion> follow();
   /// Adds `value` with a shard of `dim`.
   LogicalResult addShard(Value value, int64_t dim);
   /// Follows a shard into the op that defines it and into its users.
@@ -63,8 +75,11 @@ private:
   LogicalResult visitInner(Operation *op, int64_t factor);
   /// A linear can be sharded if it alone reads its weight, a parameter.
   LogicalResult checkLinear(LinearOp linear);
+  /// In the head, lookups may read it, too: they shard the vocabulary alike.
+  LogicalResult addTable(LinearOp linear, Value table);
 
   const DenseSet<Operation *> &assigned;
+  bool isHead = false;
   ParallelRegion region;
   SmallVector<std::pair<Value, int64_t>> worklist;
   std::string reason;
@@ -98,8 +113,29 @@ LogicalResult RegionFinder::checkLinear(LinearOp linear) {
     if (!isa<BlockArgument>(casts.back()))
       return fail("the weight of " + describe(linear.getOperation()) +
                   " is computed, not a parameter");
+    if (isHead && parameter == linear.getWeight()) {
+      if (failed(addTable(linear, casts.back())))
+        return failure();
+      continue;
+    }
     if (!llvm::all_of(casts, [](Value value) { return value.hasOneUse(); }))
       return fail(describe(casts.back()) + " has other uses");
+  }
+  return success();
+}
+
+LogicalResult RegionFinder::addTable(LinearOp linear, Value table) {
+  region.tables.insert(table);
+  for (OpOperand &use : table.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<arith::TruncFOp, arith::ExtFOp>(user)) {
+      if (failed(addTable(linear, user->getResult(0))))
+        return failure();
+    } else if (isa<EmbeddingOp>(user)) {
+      region.lookups.insert(user);
+    } else if (user != linear || use.get() != linear.getWeight()) {
+      return fail(describe(table) + " is also read by " + describe(user));
+    }
   }
   return success();
 }
@@ -111,6 +147,17 @@ FailureOr<ParallelRegion> RegionFinder::find(LinearOp closing) {
   if (failed(addShard(closing.getInput(),
                       tensorType(closing.getInput()).getRank() - 1)))
     return failure();
+  return follow();
+}
+
+FailureOr<ParallelRegion> RegionFinder::findHead(Value logits) {
+  isHead = true;
+  if (failed(addShard(logits, tensorType(logits).getRank() - 1)))
+    return failure();
+  return follow();
+}
+
+FailureOr<ParallelRegion> RegionFinder::follow() {
   for (size_t i = 0; i < worklist.size(); ++i) {
     auto [value, dim] = worklist[i];
     if (failed(visitDefinition(value, dim)))
@@ -157,6 +204,13 @@ LogicalResult RegionFinder::visitDefinition(Value value, int64_t dim) {
 
 LogicalResult RegionFinder::visitUse(OpOperand &use, int64_t dim) {
   Operation *op = use.getOwner();
+  if (isHead && isa<func::ReturnOp>(op))
+    return success();
+  if (auto loss = dyn_cast<CrossEntropyOp>(op);
+      loss && isHead && dim == tensorType(loss.getLogits()).getRank() - 1) {
+    region.losses.insert(loss);
+    return success();
+  }
   auto iface = dyn_cast<LayoutOpInterface>(op);
   if (!iface)
     return fail(describe(use.get()) + " is also needed whole, by " +
@@ -213,13 +267,14 @@ LogicalResult RegionFinder::visitInner(Operation *op, int64_t factor) {
 
 /// Every op that reads `extent` heads or features names them in its own words.
 static LogicalResult checkDivides(Operation *op, const Twine &what,
-                                  int64_t extent, StringAttr axis,
-                                  int64_t size) {
+                                  int64_t extent, StringAttr axis, int64_t size,
+                                  StringRef otherFix = "") {
   if (extent % size == 0)
     return success();
   return op->emitError("") << what << ": " << extent << " is not divisible by `"
                            << axis.getValue() << "` = " << size
-                           << "; choose a number of ranks that divides it (C2)";
+                           << "; choose a number of ranks that divides it"
+                           << otherFix << " (C2)";
 }
 
 /// Of key/value heads and ranks, one must divide the other.
@@ -309,6 +364,12 @@ static LogicalResult checkDivisibility(const ParallelRegion &region,
                                        StringAttr axis, int64_t size) {
   if (failed(checkHeads(region, axis, size)))
     return failure();
+  for (Value table : region.tables)
+    if (failed(checkDivides(*table.user_begin(),
+                            describe(table) + " vocabulary",
+                            tensorType(table).getDimSize(0), axis, size,
+                            ", or the replicated head")))
+      return failure();
   auto getNumParts = [&](Value value) {
     return region.grouped.contains(value) ? region.numGroups : size;
   };
@@ -341,6 +402,8 @@ private:
   void rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes);
   void addCopy(OpOperand &operand, StringAttr axis,
                ArrayRef<StringAttr> meshAxes);
+  AllReduceOp sumOverRanks(Value summand, ArrayRef<StringAttr> meshAxes);
+  void splitLoss(CrossEntropyOp loss, ArrayRef<StringAttr> meshAxes);
 
   StringAttr axisName;
   /// The parts of the axis that share out key/value heads and that have the
@@ -387,6 +450,43 @@ LogicalResult TensorParallel::splitAxis(MeshOp mesh,
       builder.getArrayAttr({axisName, groupAxis, replicaAxis}));
   mesh.setAxisSizes({size, numGroups, size / numGroups});
   return success();
+}
+
+/// `summand` becomes partial, and its readers read the sum.
+AllReduceOp TensorParallel::sumOverRanks(Value summand,
+                                         ArrayRef<StringAttr> meshAxes) {
+  Type whole = summand.getType();
+  setAxisLayout(summand, axisName, AxisLayout::partial(), meshAxes);
+  OpBuilder builder(summand.getContext());
+  builder.setInsertionPointAfterValue(summand);
+  auto sum = AllReduceOp::create(builder, summand.getLoc(), whole, summand);
+  summand.replaceAllUsesExcept(sum, sum);
+  return sum;
+}
+
+/// Each rank reduces its logits to two numbers per token, which are gathered.
+/// The adjoint of that gather is a slice: nothing is sent back.
+void TensorParallel::splitLoss(CrossEntropyOp loss,
+                               ArrayRef<StringAttr> meshAxes) {
+  OpBuilder builder(loss);
+  SmallVector<int64_t> shape{size};
+  llvm::append_range(shape, shapeOf(loss.getTargets()));
+  shape.push_back(2);
+  auto whole = RankedTensorType::get(
+      shape, tensorType(loss.getLossSum()).getElementType());
+  auto parts = CrossEntropyPartsOp::create(
+      builder, loss.getLoc(),
+      withAxisLayout(whole, axisName, AxisLayout::shard(0), meshAxes),
+      loss.getLogits(), loss.getTargets(), loss.getIgnoreIndexAttr(),
+      LayoutAttr());
+  addCopy(parts.getTargetsMutable(), axisName, meshAxes);
+  Value gathered =
+      AllGatherOp::create(builder, loss.getLoc(), whole, parts.getResult());
+  auto join = CrossEntropyJoinOp::create(
+      builder, loss.getLoc(), loss->getResultTypes(), gathered,
+      loss.getTargets(), loss.getIgnoreIndexAttr());
+  loss->replaceAllUsesWith(join->getResults());
+  loss->erase();
 }
 
 void TensorParallel::rewrite(ParallelRegion &region,
@@ -445,20 +545,25 @@ void TensorParallel::rewrite(ParallelRegion &region,
     auto linear = cast<LinearOp>(op);
     for (Value value : getCasts(linear.getWeight()))
       shard(value, 1, /*isGrouped=*/false);
-    Value output = linear.getResult();
-    Type reduced = output.getType();
-    setAxisLayout(output, axisName, AxisLayout::partial(), meshAxes);
-    OpBuilder builder(op->getContext());
-    builder.setInsertionPointAfter(op);
-    Value whole = AllReduceOp::create(builder, op->getLoc(), reduced, output);
-    Operation *reader = whole.getDefiningOp();
+    AllReduceOp sum = sumOverRanks(linear.getResult(), meshAxes);
     // Before the reduction the bias would be added on every rank.
     if (Value bias = linear.getBias()) {
       linear.getBiasMutable().clear();
-      whole = BiasAddOp::create(builder, op->getLoc(), reduced, whole, bias);
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(sum);
+      auto biased =
+          BiasAddOp::create(builder, op->getLoc(), sum.getType(), sum, bias);
+      sum.getResult().replaceAllUsesExcept(biased, biased);
     }
-    output.replaceAllUsesExcept(whole, reader);
   }
+  for (Value table : region.tables)
+    shard(table, 0, /*isGrouped=*/false);
+  for (Operation *op : region.lookups) {
+    addCopy(cast<EmbeddingOp>(op).getIdsMutable(), axisName, meshAxes);
+    sumOverRanks(op->getResult(0), meshAxes);
+  }
+  for (Operation *op : region.losses)
+    splitLoss(cast<CrossEntropyOp>(op), meshAxes);
   ++numRegions;
   numColumn += region.columns.size();
   numRow += region.rows.size();
@@ -470,6 +575,29 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
   DenseSet<Operation *> assigned;
   std::vector<ParallelRegion> regions;
   llvm::MapVector<Operation *, std::string> refused;
+  auto addRegion = [&](ParallelRegion &region) -> LogicalResult {
+    if (failed(findGroups(region, size)) ||
+        failed(checkDivisibility(region, axisName, size)))
+      return failure();
+    assigned.insert(region.columns.begin(), region.columns.end());
+    assigned.insert(region.rows.begin(), region.rows.end());
+    assigned.insert(region.losses.begin(), region.losses.end());
+    regions.push_back(std::move(region));
+    return success();
+  };
+  // Before the other regions: of two ways to shard a linear this one is asked
+  // for.
+  if (head == "vocab")
+    for (auto loss : function.getOps<CrossEntropyOp>()) {
+      if (assigned.contains(loss))
+        continue;
+      RegionFinder finder(assigned);
+      FailureOr<ParallelRegion> region = finder.findHead(loss.getLogits());
+      if (failed(region))
+        refused[loss] = finder.getReason();
+      else if (failed(addRegion(*region)))
+        return failure();
+    }
   for (LinearOp linear : linears) {
     if (assigned.contains(linear))
       continue;
@@ -483,13 +611,26 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
       refused[linear] = finder.getReason();
       continue;
     }
-    if (failed(findGroups(*region, size)) ||
-        failed(checkDivisibility(*region, axisName, size)))
+    if (failed(addRegion(*region)))
       return failure();
-    assigned.insert(region->columns.begin(), region->columns.end());
-    assigned.insert(region->rows.begin(), region->rows.end());
-    regions.push_back(std::move(*region));
   }
+  // After them: without a loss the head is a linear that nothing else shards,
+  // and whose result leaves.
+  if (head == "vocab")
+    for (Value result : function.front().getTerminator()->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type || type.getRank() == 0)
+        continue;
+      RegionFinder finder(assigned);
+      FailureOr<ParallelRegion> region = finder.findHead(result);
+      if (succeeded(region)) {
+        if (failed(addRegion(*region)))
+          return failure();
+        continue;
+      }
+      for (Operation *op : finder.getRegion().columns)
+        refused[op] = finder.getReason();
+    }
   if (failed(splitAxis(mesh, regions)))
     return failure();
   SmallVector<StringAttr> meshAxes = mesh.getAxes();
@@ -500,8 +641,10 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
   emitRemark(getNameLoc(function))
       << "tensor parallel along `" << axisName.getValue()
       << "` = " << mesh.getAxisSize(axisName) << ": " << regions.size()
-      << " regions, " << assigned.size() << " of " << linears.size()
-      << " linears sharded";
+      << " regions, "
+      << llvm::count_if(linears,
+                        [&](LinearOp op) { return assigned.contains(op); })
+      << " of " << linears.size() << " linears sharded";
   for (auto &[op, why] : refused)
     if (!assigned.contains(op))
       emitRemark(op->getLoc()) << describe(op) << " stays whole: " << why;
@@ -514,6 +657,12 @@ void TensorParallel::runOnOperation() {
     emitError(module.getLoc())
         << "sp-tensor-parallel: tp is " << static_cast<int64_t>(size)
         << ", must be at least 1 (C3)";
+    return signalPassFailure();
+  }
+  if (head != "replicated" && head != "vocab") {
+    emitError(module.getLoc())
+        << "sp-tensor-parallel: head is `" << head.getValue()
+        << "`, must be replicated or vocab (C4)";
     return signalPassFailure();
   }
   if (MeshOp mesh = MeshOp::lookup(module)) {

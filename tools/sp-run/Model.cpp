@@ -36,6 +36,11 @@ static cl::opt<bool> sharedEntryGathers(
     "shared-entry-gathers", MODEL_COMMANDS,
     cl::desc("one gather for all linears that read a value (default true)"),
     cl::init(true));
+static cl::opt<std::string>
+    head("head", MODEL_COMMANDS,
+         cl::desc("the head and its loss: replicated (default), or vocab, each "
+                  "rank with its part of the vocabulary"),
+         cl::value_desc("KIND"), cl::init("replicated"));
 static cl::opt<std::string> dtype(
     "dtype", MODEL_COMMANDS,
     cl::desc("f32 (default), f64 or bf16; in training, bf16 computes on f32 "
@@ -70,6 +75,9 @@ Expected<ModelOptions> sp::getModelOptions() {
   if (StringRef(minTokens).getAsInteger(10, tokens) || tokens < 0)
     return usageError("--min-tokens must be a number of at least 0, not `" +
                       minTokens + "`");
+  if (head != "replicated" && head != "vocab")
+    return usageError("--head " + head +
+                      ": unknown kind of head; use replicated or vocab");
   Expected<DecoderConfig> config = readHuggingFaceConfig(model);
   if (!config)
     return config.takeError();
@@ -80,7 +88,8 @@ Expected<ModelOptions> sp::getModelOptions() {
                       sequenceParallel,
                       sharedEntryGathers,
                       objective,
-                      tokens};
+                      tokens,
+                      head};
 }
 
 Expected<Shape> sp::readBatchShape(StringRef path) {
@@ -118,6 +127,7 @@ sp::buildModel(mlir::MLIRContext &context, const ModelOptions &model,
   options.sharedEntryGathers = model.sharedEntryGathers;
   options.objective = model.objective;
   options.minTokens = model.minTokens;
+  options.head = model.head;
   mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
   buildParallelizePipeline(pm, options);
   if (build)

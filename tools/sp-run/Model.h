@@ -21,6 +21,7 @@ struct ModelOptions {
   bool sequenceParallel, sharedEntryGathers;
   std::string objective;
   int64_t minTokens;
+  std::string head;
 };
 llvm::Expected<ModelOptions> getModelOptions();
 

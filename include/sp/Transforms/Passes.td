@@ -41,17 +41,29 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
     every invariant value used inside, `sp.all_reduce` after the closing one, and a
     row-parallel bias moves behind it. No name or attribute is consulted.
 
+    With `head=vocab` the linear that gives the logits is column-parallel, too: from the
+    logits of each `sp.cross_entropy`, and from results, the same search finds what can
+    carry a shard of the vocabulary. The loss becomes `sp.cross_entropy_parts` on each
+    rank's logits, one `sp.all_gather` of two numbers per token and rank, whose
+    adjoint sends nothing, and `sp.cross_entropy_join`. Where the head's weight is the
+    embedding's table as well, the lookup gives a partial sum, with an `sp.all_reduce`
+    after it. Logits that are a result leave as a shard. A head that cannot be sharded
+    stays whole, and a remark says why.
+
     Constraints:
     - (C1) the module is unsharded: no layouts, no mesh.
     - (C2) every sharded dimension is divisible by the axis's size; what does not
       divide is named. Of the number of key/value heads and the axis's size, one
       divides the other.
     - (C3) `tp` is at least 1.
+    - (C4) `head` is replicated or vocab.
   }];
   let dependentDialects = ["::sp::SPDialect"];
   let options = [
     Option<"size", "tp", "int64_t", "1", "number of tensor-parallel ranks">,
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
+    Option<"head", "head", "std::string", /*default=*/"\"replicated\"",
+           "the language model's head and loss: replicated, or sharded on the vocab">,
   ];
   let statistics = [
     Statistic<"numRegions", "regions", "tensor-parallel regions">,

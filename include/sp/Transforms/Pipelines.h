@@ -13,6 +13,11 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
   Option<int64_t> tp{*this, "tp",
                      llvm::cl::desc("number of tensor-parallel ranks"),
                      llvm::cl::init(1)};
+  Option<std::string> head{
+      *this, "head",
+      llvm::cl::desc("the language model's head and loss: replicated, or "
+                     "sharded on the vocab"),
+      llvm::cl::init("replicated")};
   Option<bool> sequenceParallel{
       *this, "sequence-parallel",
       llvm::cl::desc("run token-local work on sequence shards"),
