@@ -120,7 +120,8 @@ namespace {
 
 class Planner {
 public:
-  explicit Planner(func::FuncOp function) : function(function) {}
+  explicit Planner(func::FuncOp function)
+      : function(function), lifetimes(function.getBody().front()) {}
 
   void plan();
 
@@ -134,12 +135,7 @@ private:
     int64_t offset, size;
   };
 
-  /// The value whose buffer `value` lives in.
-  Value getRoot(Value value) const {
-    auto it = rootOf.find(value);
-    return it == rootOf.end() ? value : it->second;
-  }
-  void findLastUses();
+  void findUpdates();
   /// The result's entry in `sp.offsets`.
   int64_t place(OpResult result);
   void release(Value root);
@@ -149,9 +145,7 @@ private:
   int64_t getSavedBytes();
 
   func::FuncOp function;
-  llvm::DenseMap<Value, Value> rootOf;
-  /// Of a root: the last op that reads its buffer, under any name.
-  llvm::DenseMap<Value, Operation *> lastUse;
+  BufferLifetimes lifetimes;
   /// Of a value that is returned as an argument's new value: the argument.
   llvm::DenseMap<Value, Value> updates;
   /// The buffers that hold a value at the current op.
@@ -161,19 +155,12 @@ private:
 
 } // namespace
 
-void Planner::findLastUses() {
+void Planner::findUpdates() {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [value, argument] :
        llvm::zip(terminator->getOperands(), getUpdatedArguments(function)))
     if (argument >= 0)
       updates[value] = function.getArgument(argument);
-  for (Operation &op : function.getBody().front()) {
-    for (Value operand : op.getOperands())
-      lastUse[getRoot(operand)] = &op;
-    if (Value source = getAliasedOperand(&op))
-      for (Value result : op.getResults())
-        rootOf[result] = getRoot(source);
-  }
 }
 
 /// The input of a row kernel whose buffer `result` may take over, element by
@@ -197,11 +184,11 @@ Value Planner::findInPlaceInput(OpResult result) {
       return {};
   for (auto [input, map] :
        llvm::zip(kernel.getInputs(), kernel.getInputMaps())) {
-    Value root = getRoot(input);
+    Value root = lifetimes.getRoot(input);
     auto reads = llvm::count_if(kernel.getInputs(), [&](Value other) {
-      return getRoot(other) == root;
+      return lifetimes.getRoot(other) == root;
     });
-    if (map != dense || reads != 1 || lastUse.lookup(root) != kernel ||
+    if (map != dense || reads != 1 || lifetimes.getLastUse(root) != kernel ||
         getByteSize(input.getType()) != getByteSize(result.getType()))
       continue;
     // Where it belongs in the end comes before any other place.
@@ -251,7 +238,7 @@ int64_t Planner::getSavedBytes() {
     if (forward.contains(&op))
       continue;
     for (Value operand : op.getOperands()) {
-      Value root = getRoot(operand);
+      Value root = lifetimes.getRoot(operand);
       Operation *producer = root.getDefiningOp();
       if (producer && forward.contains(producer) &&
           ownsResultBuffers(producer) && activations.contains(root) &&
@@ -263,7 +250,7 @@ int64_t Planner::getSavedBytes() {
 }
 
 void Planner::plan() {
-  findLastUses();
+  findUpdates();
   Builder builder(function.getContext());
   for (Operation &op : function.getBody().front()) {
     if (ownsResultBuffers(&op)) {
@@ -275,10 +262,11 @@ void Planner::plan() {
     // Operands die after the results were placed: no op overwrites what it
     // still reads, but for the in-place kernels above.
     for (Value operand : op.getOperands())
-      if (Value root = getRoot(operand); lastUse.lookup(root) == &op)
+      if (Value root = lifetimes.getRoot(operand);
+          lifetimes.getLastUse(root) == &op)
         release(root);
     for (OpResult result : op.getResults())
-      if (!lastUse.contains(result))
+      if (!lifetimes.getLastUse(result))
         release(result);
   }
   function->setAttr(kArenaBytesAttr,

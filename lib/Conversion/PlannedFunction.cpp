@@ -38,6 +38,16 @@ int64_t sp::getAliasOffset(OpResult result) {
   return offset;
 }
 
+BufferLifetimes::BufferLifetimes(Block &block) {
+  for (Operation &op : block) {
+    for (Value operand : op.getOperands())
+      lastUse[getRoot(operand)] = &op;
+    if (Value source = getAliasedOperand(&op))
+      for (Value result : op.getResults())
+        rootOf[result] = getRoot(source);
+  }
+}
+
 SmallVector<int64_t> sp::getUpdatedArguments(func::FuncOp function) {
   llvm::DenseMap<std::pair<StringRef, StringAttr>, int64_t> arguments;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)

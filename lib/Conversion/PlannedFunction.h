@@ -24,6 +24,27 @@ mlir::Value getAliasedOperand(mlir::Operation *op);
 /// Where in that buffer, in bytes.
 int64_t getAliasOffset(mlir::OpResult result);
 
+/// Which buffer each value of a block lives in, and until when.
+class BufferLifetimes {
+public:
+  explicit BufferLifetimes(mlir::Block &block);
+
+  /// The value whose buffer `value` lives in.
+  mlir::Value getRoot(mlir::Value value) const {
+    auto it = rootOf.find(value);
+    return it == rootOf.end() ? value : it->second;
+  }
+  /// The last op that reads the buffer of `root`, under any name; null if none
+  /// does.
+  mlir::Operation *getLastUse(mlir::Value root) const {
+    return lastUse.lookup(root);
+  }
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> rootOf;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> lastUse;
+};
+
 /// The argument that each result of `function` is the new value of (`sp.param`
 /// or `sp.state` of the same name); -1 for a result that is none.
 llvm::SmallVector<int64_t> getUpdatedArguments(mlir::func::FuncOp function);
