@@ -37,8 +37,7 @@ static bool hasLayouts(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// To a planned program, which still has functions on tensors.
-static LogicalResult planProgram(ModuleOp module) {
+LogicalResult sp::planProgram(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (hasLayouts(module))
     pm.addPass(createSPLocalize());

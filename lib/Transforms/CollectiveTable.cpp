@@ -26,6 +26,20 @@ std::string CollectiveRow::change() const {
 // Names
 //===----------------------------------------------------------------------===//
 
+std::string sp::describeLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto layout = tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding())
+                       : LayoutAttr();
+  if (!layout)
+    return "invariant";
+  return llvm::join(llvm::map_range(layout.getEntries(),
+                                    [](const AxisEntry &entry) {
+                                      return entry.layout.str() + " on " +
+                                             entry.axis.str();
+                                    }),
+                    ", ");
+}
+
 /// The argument that `value` is, seen through casts and layout changes.
 static BlockArgument getArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {

@@ -5,9 +5,18 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace sp;
+
+std::string GradientSync::describeSum() const {
+  SmallVector<std::string> axes;
+  for (AllReduceOp op : llvm::ArrayRef(ops))
+    if (std::string axis = op.getAxis().str(); !llvm::is_contained(axes, axis))
+      axes.push_back(axis);
+  return axes.empty() ? "none" : "sum over " + llvm::join(axes, ", ");
+}
 
 /// True if `op` makes sums of gradients of sums of gradients. One vector is
 /// summed for many.

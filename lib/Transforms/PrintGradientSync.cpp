@@ -1,6 +1,7 @@
 //===- PrintGradientSync.cpp - which gradients are summed, and why --------===//
 
 #include "LayoutUtils.h"
+#include "sp/Transforms/CollectiveTable.h"
 #include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,29 +14,6 @@ namespace sp {
 
 using namespace mlir;
 using namespace sp;
-
-/// "shard(0) on tp"; the encoding without its dialect's spelling.
-static std::string describeLayout(Type type) {
-  auto layout =
-      dyn_cast_or_null<LayoutAttr>(cast<RankedTensorType>(type).getEncoding());
-  if (!layout)
-    return "invariant";
-  return llvm::join(llvm::map_range(layout.getEntries(),
-                                    [](const AxisEntry &entry) {
-                                      return entry.layout.str() + " on " +
-                                             entry.axis.str();
-                                    }),
-                    ", ");
-}
-
-/// "sum over tp", once for each axis.
-static std::string describeSums(const GradientSync &sync) {
-  SmallVector<std::string> axes;
-  for (AllReduceOp op : sync.ops)
-    if (std::string axis = op.getAxis().str(); !llvm::is_contained(axes, axis))
-      axes.push_back(axis);
-  return axes.empty() ? "none" : "sum over " + llvm::join(axes, ", ");
-}
 
 static void print(func::FuncOp function, raw_ostream &os) {
   SmallVector<GradientSync> syncs = findGradientSyncs(function);
@@ -52,7 +30,7 @@ static void print(func::FuncOp function, raw_ostream &os) {
   row("parameter", "layout", "sync", "why");
   for (const GradientSync &sync : syncs)
     row(sync.parameter, describeLayout(sync.argument.getType()),
-        describeSums(sync), sync.reason);
+        sync.describeSum(), sync.reason);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #ifndef SP_EXECUTION_COMPILER_H
 #define SP_EXECUTION_COMPILER_H
 
+#include "mlir/Support/LLVM.h"
 #include "sp/Execution/Program.h"
 
 #include <memory>
@@ -45,6 +46,11 @@ private:
   EntryPoint entryPoint;
   double compileMilliseconds;
 };
+
+/// The first half of compiling: one rank's program with its arena planned
+/// (`sp-plan-memory`), still of ops on tensors. MLIR's diagnostics say what is
+/// wrong.
+mlir::LogicalResult planProgram(mlir::ModuleOp module);
 
 /// Compiles `module`, localised or not, and consumes it. MLIR's diagnostics say
 /// what is wrong with a program; the error says that something is.

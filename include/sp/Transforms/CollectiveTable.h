@@ -19,6 +19,9 @@ namespace sp {
 /// its parameter without the last component. Empty if it has neither.
 std::string getModuleName(mlir::Operation *op);
 
+/// "shard(0) on tp", or "invariant": a layout as tables show it.
+std::string describeLayout(mlir::Type type);
+
 /// One layout change of a function.
 struct CollectiveRow {
   mlir::Operation *op;
@@ -56,6 +59,9 @@ struct CollectiveSum {
     count += other.count;
     bytes += other.bytes;
     return *this;
+  }
+  bool operator==(const CollectiveSum &other) const {
+    return count == other.count && bytes == other.bytes;
   }
 };
 

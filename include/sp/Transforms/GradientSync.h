@@ -17,6 +17,9 @@ struct GradientSync {
   llvm::SmallVector<AllReduceOp> ops;
   /// Why it is summed, or why not, in a few words.
   std::string reason;
+
+  /// "sum over tp", once for each axis, or "none".
+  std::string describeSum() const;
 };
 
 /// The gradients that `function` returns or gives to an optimizer, in the order
