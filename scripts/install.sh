@@ -6,6 +6,7 @@ packages=(
   g++ cmake ninja-build ccache python3
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libdnnl-dev libopenblas-pthread-dev libgtest-dev
+  chromium-headless-shell fonts-dejavu-core # A test opens the report page.
 )
 
 missing=()

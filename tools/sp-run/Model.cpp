@@ -10,17 +10,20 @@ using namespace sp;
 
 #define MODEL_COMMANDS                                                         \
   cl::sub(getForwardCommand()), cl::sub(getGradCommand()),                     \
-      cl::sub(getTrainCommand())
+      cl::sub(getTrainCommand()), cl::sub(getReportCommand())
 
-static cl::opt<std::string> model("model", MODEL_COMMANDS,
-                                  cl::desc("Hugging Face folder"),
-                                  cl::value_desc("DIR"));
+static cl::opt<std::string>
+    model("model", MODEL_COMMANDS,
+          cl::desc("Hugging Face folder; a report needs no more than its "
+                   "config.json"),
+          cl::value_desc("DIR"));
 static cl::opt<std::string> mesh("mesh", MODEL_COMMANDS,
                                  cl::desc("sizes of the mesh's axes"),
                                  cl::value_desc("tp=2"), cl::init("tp=1"));
 static cl::opt<bool> sequenceParallel(
     "sequence-parallel", MODEL_COMMANDS,
-    cl::desc("run token-local work on sequence shards (default true)"),
+    cl::desc("run token-local work on sequence shards (default true); a report "
+             "is about both, or, with false, about tensor parallelism alone"),
     cl::init(true));
 static cl::opt<std::string>
     objective("objective", MODEL_COMMANDS,

@@ -31,6 +31,14 @@ cl::SubCommand &sp::getExecCommand() {
   return command;
 }
 
+cl::SubCommand &sp::getReportCommand() {
+  static cl::SubCommand command(
+      "report",
+      "writes one HTML page about a training step: what each rank holds and "
+      "sends, with tensor and with sequence parallelism");
+  return command;
+}
+
 cl::SubCommand &sp::getDoctorCommand() {
   static cl::SubCommand command("doctor", "says what this machine offers");
   return command;
@@ -40,6 +48,8 @@ cl::SubCommand &sp::getDoctorCommand() {
   cl::sub(getForwardCommand()), cl::sub(getGradCommand()),                     \
       cl::sub(getTrainCommand()), cl::sub(getExecCommand())
 #define TRAINING_COMMANDS cl::sub(getGradCommand()), cl::sub(getTrainCommand())
+/// Those that choose what is saved for the backward pass.
+#define BACKWARD_COMMANDS TRAINING_COMMANDS, cl::sub(getReportCommand())
 
 static cl::opt<std::string> out("out", RUN_COMMANDS,
                                 cl::desc("file for the results"),
@@ -73,13 +83,13 @@ static cl::opt<std::string>
          cl::desc("of dropout and of the order of the data (default 0)"),
          cl::value_desc("N"), cl::init("0"));
 static cl::opt<std::string> recompute(
-    "recompute", TRAINING_COMMANDS,
+    "recompute", BACKWARD_COMMANDS,
     cl::desc("what the backward pass may run again to save memory: none, "
              "gathers (of sequence shards), all (cheap ops as well) or auto "
              "(default: all under a budget in bytes, else gathers)"),
     cl::value_desc("KIND"), cl::init("auto"));
 static cl::opt<std::string> activationBudget(
-    "activation-budget", TRAINING_COMMANDS,
+    "activation-budget", BACKWARD_COMMANDS,
     cl::desc("activations to save for the backward pass: at most so many bytes "
              "per rank, such as 64MiB, or min (default)"),
     cl::value_desc("BYTES"), cl::init("min"));

@@ -42,6 +42,7 @@ llvm::cl::SubCommand &getForwardCommand();
 llvm::cl::SubCommand &getGradCommand();
 llvm::cl::SubCommand &getTrainCommand();
 llvm::cl::SubCommand &getExecCommand();
+llvm::cl::SubCommand &getReportCommand();
 llvm::cl::SubCommand &getDoctorCommand();
 
 /// Options of every command that runs a program.
@@ -70,6 +71,7 @@ llvm::Error runForward();
 llvm::Error runGrad();
 llvm::Error runTrain();
 llvm::Error runExec();
+llvm::Error runReport();
 llvm::Error runDoctor();
 
 } // namespace sp

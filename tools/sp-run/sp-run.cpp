@@ -22,7 +22,7 @@ struct Command {
 static const Command commands[] = {
     {getForwardCommand(), runForward}, {getGradCommand(), runGrad},
     {getTrainCommand(), runTrain},     {getExecCommand(), runExec},
-    {getDoctorCommand(), runDoctor},
+    {getReportCommand(), runReport},   {getDoctorCommand(), runDoctor},
 };
 
 static std::string listCommands() {
@@ -62,7 +62,9 @@ static Error parseCommandLine(int argc, char **argv) {
           "100 "
           "--checkpoint-dir OUT\n"
           "  sp-opt model.mlir --sp-parallelize=tp=2 | sp-run exec - --inputs "
-          "batch.safetensors --weights DIR\n",
+          "batch.safetensors --weights DIR\n"
+          "  sp-run report  --model DIR|config.json --mesh tp=2 --batch-size 4 "
+          "--seq-len 340 --out report.html\n",
           &os)) {
     if (!known)
       return usageError("no command given; the commands are: " +
