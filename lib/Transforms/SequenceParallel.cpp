@@ -29,7 +29,8 @@ namespace {
 /// rules in both directions from what the tensor-parallel regions reduce.
 class TokenDims {
 public:
-  explicit TokenDims(ArrayRef<AllReduceOp> reductions);
+  /// On `size` ranks.
+  TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size);
 
   /// -1 if the value has no (known) sequence dimension.
   int64_t get(Value value) const {
@@ -45,6 +46,7 @@ private:
       worklist.push_back(value);
   }
   void visit(Operation *op);
+  void propagate();
 
   DenseMap<Value, int64_t> dims;
   SmallVector<Value> worklist;
@@ -52,10 +54,32 @@ private:
 
 } // namespace
 
-TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions) {
+TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size) {
+  // The hidden states come first. What is smaller, such as a sum over the
+  // sequence, may have other dimensions, which are worth sharding only if that
+  // is possible; so may a hidden state that is transposed for its region.
+  SmallVector<Value> seeds;
   for (AllReduceOp op : reductions)
     if (tensorType(op.getResult()).getRank() > 0)
-      add(op.getResult(), 0);
+      seeds.push_back(op.getResult());
+  auto count = [](Value value) { return tensorType(value).getNumElements(); };
+  llvm::stable_sort(seeds,
+                    [&](Value a, Value b) { return count(a) > count(b); });
+  auto divides = [&](Value value) {
+    return tensorType(value).getDimSize(0) % size == 0;
+  };
+  auto largest = llvm::make_filter_range(
+      seeds, [&](Value seed) { return count(seed) == count(seeds.front()); });
+  // If no hidden state can be sharded, that is an error, below.
+  bool anyDivides = llvm::any_of(largest, divides);
+  for (Value seed : seeds)
+    if (divides(seed) || (!anyDivides && count(seed) == count(seeds.front()))) {
+      add(seed, 0);
+      propagate();
+    }
+}
+
+void TokenDims::propagate() {
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (Operation *op = value.getDefiningOp())
@@ -135,7 +159,7 @@ public:
           Objective objective)
       : function(function), axis(axis), meshAxes(mesh.getAxes()),
         size(mesh.getAxisSize(axis)), objective(objective),
-        reductions(findReductions(function, axis)), tokens(reductions) {
+        reductions(findReductions(function, axis)), tokens(reductions, size) {
     for (const GradientSync &sync : findGradientSyncs(function))
       gradients.insert(sync.gradient);
   }

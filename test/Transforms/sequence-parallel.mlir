@@ -154,3 +154,27 @@ func.func @sum_of_reduction(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: t
 // CHECK-NEXT:    %[[S:.*]] = sp.sum_leading %[[RS]] count 3 : {{.*}} -> tensor<f32, #sp.layout<tp = partial>>
 // CHECK-NEXT:    %[[A:.*]] = sp.all_reduce %[[S]]
 // CHECK-NEXT:    return %[[A]]
+
+// -----
+
+// A region on a mean over the sequence reduces no hidden state: its dimension 0, the
+// batch, does not divide, and it stays whole. The batch of the hidden state is not
+// sharded for it.
+
+func.func @pooled(%x: tensor<6x3x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %w3: tensor<16x8xf32>, %w4: tensor<8x16xf32>) -> tensor<6x3x8xf32> {
+  %p = sp.sum_leading %x count 1 : (tensor<6x3x8xf32>) -> tensor<3x8xf32>
+  %h = sp.linear %p, %w1 : (tensor<3x8xf32>, tensor<16x8xf32>) -> tensor<3x16xf32>
+  // expected-remark @below {{stays whole}}
+  %o = sp.linear %h, %w2 : (tensor<3x16xf32>, tensor<8x16xf32>) -> tensor<3x8xf32>
+  %b = sp.broadcast_leading %o count 1 : (tensor<3x8xf32>) -> tensor<6x3x8xf32>
+  %y = arith.mulf %x, %b : tensor<6x3x8xf32>
+  %h2 = sp.linear %y, %w3 : (tensor<6x3x8xf32>, tensor<16x8xf32>) -> tensor<6x3x16xf32>
+  %o2 = sp.linear %h2, %w4 : (tensor<6x3x16xf32>, tensor<8x16xf32>) -> tensor<6x3x8xf32>
+  %z = arith.addf %y, %o2 : tensor<6x3x8xf32>
+  return %z : tensor<6x3x8xf32>
+}
+// CHECK-LABEL: func.func @pooled
+// CHECK:         sp.all_reduce %{{.*}} -> tensor<3x8xf32>
+// CHECK:         arith.mulf {{.*}} : tensor<6x3x8xf32, #sp.layout<tp = shard(0)>>
+// CHECK:         sp.reduce_scatter
+// CHECK:         return %{{.*}} : tensor<6x3x8xf32, #sp.layout<tp = shard(0)>>

@@ -89,9 +89,12 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     (whose gradient sum would be weight-sized), and their adjoints. Linear sums over
     tokens, such as a bias's gradient, are labelled too: on a shard their result is
     partial and gets an `all_reduce`. The program may be differentiated or not; the
-    collectives are the same as if it is differentiated afterwards. The sequence is dimension 0 of what
-    the tensor-parallel regions reduce (hidden states are sequence-major); from
-    there the rules carry it through the program.
+    collectives are the same as if it is differentiated afterwards. The sequence is
+    dimension 0 of what the tensor-parallel regions reduce (hidden states are
+    sequence-major), the largest first; from there the rules carry it through the
+    program. Of a smaller reduction, such as of an MLP on a mean over the sequence,
+    or of a transposed one, dimension 0 may be another one: it stays whole if that
+    does not divide.
 
     Constraints:
     - (C1) the module is tensor-parallel along the axis.

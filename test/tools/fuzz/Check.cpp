@@ -2,6 +2,7 @@
 
 #include "Check.h"
 #include "Difference.h"
+#include "Generator.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "sp/Dialect/SPOps.h"
@@ -35,6 +36,8 @@ llvm::json::Value test::toJSON(const Outcome &outcome) {
                             {"whole", std::move(whole)},
                             {"reductions", outcome.coverage.numReductions},
                             {"split", outcome.coverage.numSplit},
+                            {"tensors", outcome.numTensors},
+                            {"tolerant", outcome.numTolerant},
                             {"sabotaged", outcome.isSabotaged}};
 }
 
@@ -48,29 +51,30 @@ bool test::fromJSON(const llvm::json::Value &value, Outcome &outcome,
       !map.map("whole", outcome.coverage.whole) ||
       !map.map("reductions", outcome.coverage.numReductions) ||
       !map.map("split", outcome.coverage.numSplit) ||
+      !map.map("tensors", outcome.numTensors) ||
+      !map.map("tolerant", outcome.numTolerant) ||
       !map.map("sabotaged", outcome.isSabotaged))
     return false;
   outcome.verdict = static_cast<Verdict>(verdict);
   return true;
 }
 
-/// Runs a program with gradients; a failure if that is not possible.
-static Outcome run(ModuleOp module, Results &results) {
+/// What `run` fails with, in the words of the diagnostics.
+static Outcome attempt(MLIRContext *context,
+                       llvm::function_ref<llvm::Error()> run) {
   std::string diagnostic;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &d) {
     if (diagnostic.empty() && d.getSeverity() == DiagnosticSeverity::Error)
       diagnostic = d.str();
     return success();
   });
-  auto got = runProgram(module);
-  if (got) {
-    results = std::move(*got);
+  llvm::Error error = run();
+  if (!error)
     return {};
-  }
-  std::string message = llvm::toString(got.takeError());
+  std::string message = llvm::toString(std::move(error));
   if (!diagnostic.empty())
     message += ": " + diagnostic;
-  return Outcome::fail("does not run: " + nameKind(message), message);
+  return Outcome::fail(nameKind(message), message);
 }
 
 /// The names of the parameters that the loss is computed from.
@@ -107,50 +111,88 @@ static double findGreatest(ArrayRef<double> values) {
 }
 
 Reference::Reference(ModuleOp program) : program(program) {
+  outcome = prepare();
+}
+
+Outcome Reference::prepare() {
   OwningOpRef<ModuleOp> whole = program.clone();
   Coverage none;
-  if (auto error = applyForm(*whole, kWholeForm, none)) {
-    outcome = Outcome::fail("no gradients: " + nameKind(error->message),
-                            error->message);
-    return;
-  }
-  outcome = run(*whole, expected);
-  if (outcome.verdict == Verdict::Fails)
-    return;
-  double greatest = 0;
+  if (auto error = applyForm(*whole, kWholeForm, none))
+    return Outcome::fail("no gradients: " + nameKind(error->message),
+                         error->message);
+  return attempt(program.getContext(), [&]() -> llvm::Error {
+    auto runnable = RunnableProgram::compile(*whole);
+    if (!runnable)
+      return runnable.takeError();
+    if (llvm::Error error = prepare(**runnable))
+      return error;
+    return checkVanishing(**runnable);
+  });
+}
+
+llvm::Error Reference::prepare(RunnableProgram &whole) {
+  auto results = whole.run();
+  if (!results)
+    return results.takeError();
+  expected = std::move(*results);
+  auto nudged = whole.run({/*size=*/1e-15, /*parameter=*/""});
+  if (!nudged)
+    return nudged.takeError();
   for (auto &[name, values] : expected) {
-    double size = findGreatest(values);
-    if (std::isinf(size))
-      outcome = Outcome::fail("not finite", name);
-    if (StringRef(name).starts_with(kGradient))
-      greatest = std::max(greatest, size);
+    if (std::isinf(findGreatest(values)))
+      return llvm::createStringError("`" + name + "` is not finite");
+    double sensitivity =
+        measureDifference((*nudged)[name], values, CompareMode::Scaled);
+    tolerances[name] = std::max(kTolerance, 1e3 * sensitivity);
   }
-  // Of a gradient that is nothing but rounding errors, any would do.
-  for (const std::string &name : listUsedParameters(program))
-    if (findGreatest(expected[kGradient.str() + name]) <= 1e-12 * greatest)
-      outcome = Outcome::fail("a gradient vanishes", name);
+  return llvm::Error::success();
+}
+
+llvm::Error Reference::checkVanishing(RunnableProgram &whole) {
+  double greatest = 0;
+  for (auto &[name, values] : expected)
+    if (StringRef(name).starts_with(kGradient))
+      greatest = std::max(greatest, findGreatest(values));
+  for (const std::string &name : listUsedParameters(program)) {
+    if (findGreatest(expected[kGradient.str() + name]) > 1e-12 * greatest)
+      continue;
+    // Such as what is added to all keys of an attention.
+    double losses[2];
+    for (int i : {0, 1}) {
+      auto results = whole.run({i == 0 ? 1e-4 : -1e-4, name});
+      if (!results)
+        return results.takeError();
+      losses[i] = (*results)["loss"].front();
+    }
+    if (std::fabs(losses[0] - losses[1]) > 1e-11 * (1 + std::fabs(losses[0])))
+      return llvm::createStringError("the gradient of `" + name +
+                                     "` vanishes, but the loss depends on it");
+  }
+  return llvm::Error::success();
 }
 
 Outcome Reference::compare(const Results &results) const {
-  double worst = 0;
-  std::string where;
+  Outcome worst;
+  double greatest = 1;
   for (auto &[name, want] : expected) {
     auto got = results.find(name);
     if (got == results.end())
       return Outcome::fail("a result is missing", name);
+    double tolerance = tolerances.find(name)->second;
     double difference =
         measureDifference(got->second, want, CompareMode::Scaled);
-    if (!(difference <= worst)) { // Also NaN.
-      worst = difference;
-      where = name;
+    if (!(difference / tolerance <= greatest)) { // Also NaN.
+      greatest = difference / tolerance;
+      worst =
+          Outcome::fail("wrong result", llvm::formatv("`{0}` differs by {1:e3}",
+                                                      name, difference));
     }
-    if (std::isnan(worst))
+    ++worst.numTensors;
+    worst.numTolerant += tolerance > kTolerance;
+    if (std::isnan(greatest))
       break;
   }
-  if (!(worst <= kTolerance))
-    return Outcome::fail(
-        "wrong result", llvm::formatv("`{0}` differs by {1:e3}", where, worst));
-  return {};
+  return worst;
 }
 
 Outcome Reference::check(const Form &form, Sabotage sabotage) const {
@@ -159,6 +201,10 @@ Outcome Reference::check(const Form &form, Sabotage sabotage) const {
   if (auto error = applyForm(*parallel, form, coverage)) {
     if (!error->isRefusal())
       return Outcome::fail("invalid program: " + nameKind(error->message),
+                           error->pass + ": " + error->message);
+    auto function = *ModuleOp(program).getOps<func::FuncOp>().begin();
+    if (function->hasAttr(kDividesAttr))
+      return Outcome::fail("refused, but divides: " + nameKind(error->message),
                            error->pass + ": " + error->message);
     Outcome outcome;
     outcome.verdict = Verdict::Refused;
@@ -169,7 +215,12 @@ Outcome Reference::check(const Form &form, Sabotage sabotage) const {
   bool isSabotaged =
       sabotage != Sabotage::None && test::sabotage(*parallel, sabotage);
   Results results;
-  Outcome outcome = run(*parallel, results);
+  Outcome outcome = attempt(parallel->getContext(), [&]() -> llvm::Error {
+    auto runnable = RunnableProgram::compile(*parallel);
+    if (!runnable)
+      return runnable.takeError();
+    return (*runnable)->run().moveInto(results);
+  });
   if (outcome.verdict == Verdict::Agrees)
     outcome = compare(results);
   outcome.coverage = std::move(coverage);

@@ -21,6 +21,8 @@ struct Outcome {
   std::string kind;
   std::string detail;
   Coverage coverage;
+  /// Of the tensors that were compared, those with a tolerance of their own.
+  int64_t numTensors = 0, numTolerant = 0;
   bool isSabotaged = false;
 
   static Outcome fail(llvm::StringRef kind, std::string detail = "");
@@ -36,19 +38,24 @@ public:
   /// `program` has no gradients yet, and must outlive the reference.
   explicit Reference(mlir::ModuleOp program);
 
-  /// A failure if the program itself is of no use: it does not run, or one of
-  /// its gradients cannot tell right from wrong.
+  /// A failure if the program itself does not run, or lacks a gradient.
   const Outcome &getOutcome() const { return outcome; }
 
   /// Results and gradients of a form must differ by at most 1e-9 of each
-  /// tensor's greatest element.
+  /// tensor's greatest element; by more only where rounding the parameters
+  /// alone changes as much.
   Outcome check(const Form &form, Sabotage sabotage) const;
 
 private:
+  Outcome prepare();
+  llvm::Error prepare(RunnableProgram &whole);
+  /// Fails if the loss depends on a parameter whose gradient vanishes.
+  llvm::Error checkVanishing(RunnableProgram &whole);
   Outcome compare(const Results &results) const;
 
   mlir::ModuleOp program;
   Results expected;
+  std::map<std::string, double> tolerances;
   Outcome outcome;
 };
 

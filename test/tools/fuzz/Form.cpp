@@ -93,9 +93,10 @@ static void addJointParallelism(PassManager &pm, const Form &form) {
     add(createSPOptimizeCollectives());
   add(createSPDifferentiate());
   add(createSPSequenceParallel());
-  if (form.sharesGathers)
+  if (form.sharesGathers) {
     add(createSPOptimizeCollectives());
-  add(createSPSyncGradients());
+    add(createSPSyncGradients());
+  }
 }
 
 std::optional<FormError> test::applyForm(ModuleOp module, const Form &form,
@@ -115,7 +116,9 @@ std::optional<FormError> test::applyForm(ModuleOp module, const Form &form,
   } else {
     if (form.ranks > 1)
       addParallelism(pm, form);
-    buildGradientPipeline(pm, {});
+    GradientOptions options;
+    options.syncAtEnd = form.sharesGathers;
+    buildGradientPipeline(pm, options);
   }
   if (failed(pm.run(module)))
     return error;

@@ -19,6 +19,7 @@ struct Form {
   /// 1: neither tensor- nor sequence-parallel.
   int64_t ranks;
   bool isSequenceParallel;
+  /// Otherwise the textbook form, and each gradient is summed where it is.
   bool sharesGathers;
   /// Sequence parallelism on the differentiated program.
   bool isDifferentiatedFirst;

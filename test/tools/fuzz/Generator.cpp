@@ -204,6 +204,8 @@ OwningOpRef<ModuleOp> Generator::generate() {
   for (int64_t i = random.below(3); i >= 0; --i)
     addBlock();
   addLoss();
+  if (sizes.divides)
+    p.mark(kDividesAttr);
   OwningOpRef<ModuleOp> module = p.finish();
   if (failed(verify(*module)))
     module = {};

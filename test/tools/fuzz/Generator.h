@@ -8,6 +8,10 @@
 
 namespace sp::test {
 
+/// On a function of which 2 and 4 ranks can share everything, so that there is
+/// nothing to refuse.
+inline constexpr llvm::StringLiteral kDividesAttr = "fuzz.divides";
+
 /// A function of blocks with random ops, order, residuals and sizes, in f64,
 /// with parameters, inputs and a result "loss". It follows from the seed alone.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context,

@@ -114,7 +114,13 @@ Value Layers::perFeature(Value x, StringRef role, bool adds) {
         return apply(linalg::BroadcastOp::create(p.b, vector, init, added)
                          ->getResult(0));
       },
-      [&] { return adds ? p.like<BiasAddOp>(x, vector) : apply(x); },
+      [&] {
+        if (adds)
+          return p.like<BiasAddOp>(x, vector);
+        return p.like<sp::MulOp>(
+            x, p.make<BroadcastLeadingOp>(shape, vector,
+                                          p.b.getI64IntegerAttr(last)));
+      },
   });
 }
 
@@ -240,7 +246,14 @@ Value Layers::mlp(Value x, Value other) {
         return p.mul(activation(first), up);
       },
       [&] { return p.add(activation(first), first); },
+      [&] {
+        Value again = p.linear(activation(first), "between", inner, false);
+        return random.chance(0.5) ? p.add(again, first) : again;
+      },
   });
+  // What is needed whole, too, or by nobody else.
+  if (random.chance(0.05))
+    p.result("inner" + std::to_string(numInner++), middle);
   if (random.chance(0.2))
     middle = p.dropout(middle);
   return p.linear(middle, "second", outputs, random.chance(0.4));
@@ -296,8 +309,16 @@ Value Layers::attention(Value x, Value other) {
 }
 
 Value Layers::wholeLinear(Value x) {
-  return p.linear(x, "whole", ProgramBuilder::shape(x).back(),
-                  random.chance(0.4));
+  int64_t size = ProgramBuilder::shape(x).back();
+  if (random.chance(0.6))
+    return p.linear(x, "whole", size, random.chance(0.4));
+  Value weight = p.parameter("weight", {size, size});
+  if (random.chance(0.5)) // Computed.
+    weight = math::TanhOp::create(p.b, weight);
+  Value once = p.like<LinearOp>(x, weight, Value());
+  if (random.chance(0.5)) // Read twice.
+    return p.like<LinearOp>(math::TanhOp::create(p.b, once), weight, Value());
+  return once;
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,7 +336,7 @@ Value Layers::pool(Value x) {
     mean = random.chance(0.5) ? wholeLinear(mean) : mlp(mean, mean);
   Value all =
       p.make<BroadcastLeadingOp>(shape, mean, p.b.getI64IntegerAttr(count));
-  return random.chance(0.7) ? all : p.mul(all, x);
+  return random.chance(0.5) ? p.add(all, x) : p.mul(all, x);
 }
 
 Value Layers::reshaped(Value x, function_ref<Value(Value)> layer) {

@@ -33,7 +33,7 @@ public:
   mlir::Value tokenLocal(mlir::Value x);
   /// Of [S,B,H]: what is gained by a sum over tokens, handed back to all.
   mlir::Value pool(mlir::Value x);
-  /// A linear without a partner.
+  /// A linear without a partner, or whose weight is no parameter of its own.
   mlir::Value wholeLinear(mlir::Value x);
   /// Of [S,B,H]: `layer` in another shape of the same elements.
   mlir::Value reshaped(mlir::Value x,
@@ -55,6 +55,7 @@ private:
   ProgramBuilder &p;
   Random &random;
   const Sizes &sizes;
+  int64_t numInner = 0;
 };
 
 } // namespace sp::test

@@ -54,6 +54,10 @@ void ProgramBuilder::result(StringRef name, Value value) {
   results.push_back(value);
 }
 
+void ProgramBuilder::mark(StringRef attribute) {
+  function->setAttr(attribute, b.getUnitAttr());
+}
+
 OwningOpRef<ModuleOp> ProgramBuilder::finish() {
   func::ReturnOp::create(b, results);
   function.setFunctionType(b.getFunctionType(

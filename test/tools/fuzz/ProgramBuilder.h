@@ -24,6 +24,8 @@ public:
   mlir::Value parameter(llvm::StringRef role, llvm::ArrayRef<int64_t> shape);
   mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
   void result(llvm::StringRef name, mlir::Value value);
+  /// An attribute of the function.
+  void mark(llvm::StringRef attribute);
   mlir::OwningOpRef<mlir::ModuleOp> finish();
 
   /// Creates an op whose first result has the given shape.

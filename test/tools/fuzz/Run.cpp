@@ -2,7 +2,6 @@
 
 #include "Run.h"
 
-#include "sp/Execution/Session.h"
 #include "sp/IO/Block.h"
 #include "sp/IO/Hash.h"
 
@@ -24,16 +23,22 @@ namespace {
 
 class UniformSource final : public ParameterSource {
 public:
+  explicit UniformSource(Nudge nudge = {}) : nudge(std::move(nudge)) {}
+
   Error read(StringRef name, ArrayRef<int64_t> globalShape,
              ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes, DType target,
              void *dst) const override {
+    bool isNudged = nudge.parameter.empty() || nudge.parameter == name;
+    double change = isNudged ? nudge.size : 0;
+    std::string nudgeName = ("nudge." + name).str();
     // So that sums over a row keep their size.
     double scale =
         globalShape.size() < 2 ? 1 : std::sqrt(3. / globalShape.back());
     forEachRun(globalShape, offsets, sizes,
                [&](int64_t from, int64_t to, int64_t count) {
                  for (int64_t i = 0; i < count; ++i) {
-                   double value = scale * uniform(name, from + i);
+                   double value = scale * uniform(name, from + i) *
+                                  (1 + change * uniform(nudgeName, from + i));
                    convertElements(DType::F64, &value, target,
                                    static_cast<char *>(dst) +
                                        (to + i) * byteSize(target),
@@ -46,6 +51,9 @@ public:
                      function_ref<bool(StringRef)>) const override {
     return Error::success();
   }
+
+private:
+  Nudge nudge;
 };
 
 } // namespace
@@ -71,26 +79,34 @@ static Error setInput(Session &session, const ProgramTensor &tensor) {
   return Error::success();
 }
 
-Expected<Results> test::runProgram(ModuleOp module) {
+Expected<std::unique_ptr<RunnableProgram>>
+RunnableProgram::compile(ModuleOp module) {
+  auto program = std::make_unique<RunnableProgram>();
   auto compiled = compileProgram(module, {/*entry=*/"", /*optLevel=*/0});
   if (!compiled)
     return compiled.takeError();
-  auto session = Session::create(**compiled);
+  program->compiled = std::move(*compiled);
+  auto session = Session::create(*program->compiled);
   if (!session)
     return session.takeError();
-  if (Error error = (*session)->loadParameters(UniformSource()))
-    return std::move(error);
-  for (const ProgramTensor &tensor : (*compiled)->getProgram().arguments)
+  program->session = std::move(*session);
+  for (const ProgramTensor &tensor : program->compiled->getProgram().arguments)
     if (tensor.role == ProgramTensor::Role::Input)
-      if (Error error = setInput(**session, tensor))
+      if (Error error = setInput(*program->session, tensor))
         return std::move(error);
+  return program;
+}
+
+Expected<Results> RunnableProgram::run(const Nudge &nudge) {
+  if (Error error = session->loadParameters(UniformSource(nudge)))
+    return std::move(error);
   RunOptions options;
   options.timeoutSeconds = 20;
   options.seed = 11;
-  auto report = (*session)->run(options);
+  auto report = session->run(options);
   if (!report)
     return report.takeError();
-  auto gathered = (*session)->gatherResults();
+  auto gathered = session->gatherResults();
   if (!gathered)
     return gathered.takeError();
   Results results;

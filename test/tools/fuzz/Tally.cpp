@@ -20,6 +20,8 @@ void Tally::add(const Form &form, const Outcome &outcome) {
   switch (outcome.verdict) {
   case Verdict::Agrees:
     ++numAgreed;
+    numTensors += outcome.numTensors;
+    numTolerant += outcome.numTolerant;
     coverage.numLinears += outcome.coverage.numLinears;
     for (auto &[reason, count] : outcome.coverage.whole)
       coverage.whole[reason] += count;
@@ -56,6 +58,8 @@ void Tally::print(llvm::raw_ostream &os) const {
      << " refused, " << numFailed << " failures\n";
   list("failure", failures);
   list("refused", refusals);
+  os << numTensors << " tensors agree, " << numTolerant
+     << " of them where rounding the parameters changes as much\n";
   int64_t numWhole = llvm::sum_of(llvm::make_second_range(coverage.whole));
   os << coverage.numLinears - numWhole << " of " << coverage.numLinears
      << " linears sharded\n";

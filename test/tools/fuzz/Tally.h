@@ -24,6 +24,7 @@ public:
 private:
   int64_t numPrograms = 0, numRuns = 0, numAgreed = 0, numRefused = 0,
           numFailed = 0;
+  int64_t numTensors = 0, numTolerant = 0;
   int64_t numSabotaged = 0, numDetected = 0;
   /// Runs with sequence parallelism.
   int64_t numSequential = 0, numWithSplit = 0;
