@@ -1,7 +1,6 @@
 //===- Check.cpp - A program's forms against the whole program ------------===//
 
 #include "Check.h"
-#include "Difference.h"
 #include "Generator.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -110,6 +109,17 @@ static double findGreatest(ArrayRef<double> values) {
   return greatest;
 }
 
+/// NaN if there is one.
+static double findGreatestDifference(ArrayRef<double> a, ArrayRef<double> b) {
+  double greatest = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    double difference = std::fabs(x - y);
+    if (!(difference <= greatest) && !std::isnan(greatest))
+      greatest = difference;
+  }
+  return greatest;
+}
+
 Reference::Reference(ModuleOp program) : program(program) {
   outcome = prepare();
 }
@@ -126,7 +136,7 @@ Outcome Reference::prepare() {
       return runnable.takeError();
     if (llvm::Error error = prepare(**runnable))
       return error;
-    return checkVanishing(**runnable);
+    return prepareVanishing(**runnable);
   });
 }
 
@@ -141,14 +151,14 @@ llvm::Error Reference::prepare(RunnableProgram &whole) {
   for (auto &[name, values] : expected) {
     if (std::isinf(findGreatest(values)))
       return llvm::createStringError("`" + name + "` is not finite");
-    double sensitivity =
-        measureDifference((*nudged)[name], values, CompareMode::Scaled);
-    tolerances[name] = std::max(kTolerance, 1e3 * sensitivity);
+    allowed[name] =
+        std::max(kTolerance * findGreatest(values),
+                 1e3 * findGreatestDifference((*nudged)[name], values));
   }
   return llvm::Error::success();
 }
 
-llvm::Error Reference::checkVanishing(RunnableProgram &whole) {
+llvm::Error Reference::prepareVanishing(RunnableProgram &whole) {
   double greatest = 0;
   for (auto &[name, values] : expected)
     if (StringRef(name).starts_with(kGradient))
@@ -167,32 +177,34 @@ llvm::Error Reference::checkVanishing(RunnableProgram &whole) {
     if (std::fabs(losses[0] - losses[1]) > 1e-11 * (1 + std::fabs(losses[0])))
       return llvm::createStringError("the gradient of `" + name +
                                      "` vanishes, but the loss depends on it");
+    double &difference = allowed[kGradient.str() + name];
+    difference = std::max(difference, kTolerance * greatest);
   }
   return llvm::Error::success();
 }
 
 Outcome Reference::compare(const Results &results) const {
-  Outcome worst;
-  double greatest = 1;
+  Outcome outcome;
+  double worst = 0;
   for (auto &[name, want] : expected) {
     auto got = results.find(name);
     if (got == results.end())
       return Outcome::fail("a result is missing", name);
-    double tolerance = tolerances.find(name)->second;
-    double difference =
-        measureDifference(got->second, want, CompareMode::Scaled);
-    if (!(difference / tolerance <= greatest)) { // Also NaN.
-      greatest = difference / tolerance;
-      worst =
-          Outcome::fail("wrong result", llvm::formatv("`{0}` differs by {1:e3}",
-                                                      name, difference));
+    double difference = findGreatestDifference(got->second, want);
+    double scale = findGreatest(want), limit = allowed.find(name)->second;
+    ++outcome.numTensors;
+    outcome.numTolerant += limit > kTolerance * scale;
+    if (difference <= limit) // Not if it is NaN.
+      continue;
+    double relative = difference / scale;
+    if (outcome.verdict != Verdict::Fails || !(relative <= worst)) {
+      worst = relative;
+      outcome.verdict = Verdict::Fails;
+      outcome.kind = "wrong result";
+      outcome.detail = llvm::formatv("`{0}` differs by {1:e3}", name, relative);
     }
-    ++worst.numTensors;
-    worst.numTolerant += tolerance > kTolerance;
-    if (std::isnan(greatest))
-      break;
   }
-  return worst;
+  return outcome;
 }
 
 Outcome Reference::check(const Form &form, Sabotage sabotage) const {

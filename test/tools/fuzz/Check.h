@@ -43,19 +43,21 @@ public:
 
   /// Results and gradients of a form must differ by at most 1e-9 of each
   /// tensor's greatest element; by more only where rounding the parameters
-  /// alone changes as much.
+  /// alone changes as much, and by 1e-9 of the greatest gradient where a
+  /// gradient is nothing but rounding errors.
   Outcome check(const Form &form, Sabotage sabotage) const;
 
 private:
   Outcome prepare();
   llvm::Error prepare(RunnableProgram &whole);
   /// Fails if the loss depends on a parameter whose gradient vanishes.
-  llvm::Error checkVanishing(RunnableProgram &whole);
+  llvm::Error prepareVanishing(RunnableProgram &whole);
   Outcome compare(const Results &results) const;
 
   mlir::ModuleOp program;
   Results expected;
-  std::map<std::string, double> tolerances;
+  /// By how much a result may differ.
+  std::map<std::string, double> allowed;
   Outcome outcome;
 };
 

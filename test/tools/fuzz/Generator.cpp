@@ -204,7 +204,7 @@ OwningOpRef<ModuleOp> Generator::generate() {
   for (int64_t i = random.below(3); i >= 0; --i)
     addBlock();
   addLoss();
-  if (sizes.divides)
+  if (sizes.divides && (sizes.hidden % 4 == 0 || !layers.mayShardHidden()))
     p.mark(kDividesAttr);
   OwningOpRef<ModuleOp> module = p.finish();
   if (failed(verify(*module)))

@@ -309,6 +309,7 @@ Value Layers::attention(Value x, Value other) {
 }
 
 Value Layers::wholeLinear(Value x) {
+  hasWholeLinear = true;
   int64_t size = ProgramBuilder::shape(x).back();
   if (random.chance(0.6))
     return p.linear(x, "whole", size, random.chance(0.4));

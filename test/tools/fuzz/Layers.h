@@ -33,13 +33,16 @@ public:
   mlir::Value tokenLocal(mlir::Value x);
   /// Of [S,B,H]: what is gained by a sum over tokens, handed back to all.
   mlir::Value pool(mlir::Value x);
-  /// A linear without a partner, or whose weight is no parameter of its own.
+  /// A linear without a partner, unless one is found among others, or whose
+  /// weight is no parameter of its own.
   mlir::Value wholeLinear(mlir::Value x);
   /// Of [S,B,H]: `layer` in another shape of the same elements.
   mlir::Value reshaped(mlir::Value x,
                        llvm::function_ref<mlir::Value(mlir::Value)> layer);
   /// `x` times or plus a weight or constant that lacks some of its dimensions.
   mlir::Value weighted(mlir::Value x);
+  /// Whether ranks may have to share the features of a hidden state.
+  bool mayShardHidden() const { return hasWholeLinear; }
   /// A scalar.
   mlir::Value sumOfSquares(mlir::Value x);
 
@@ -56,6 +59,7 @@ private:
   Random &random;
   const Sizes &sizes;
   int64_t numInner = 0;
+  bool hasWholeLinear = false;
 };
 
 } // namespace sp::test

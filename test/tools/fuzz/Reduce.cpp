@@ -4,6 +4,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "sp/Dialect/SPOps.h"
@@ -112,7 +113,8 @@ bool Reducer::bypassValues() {
     (void)getBackwardSlice(value.getDefiningOp(), &slice, options);
     // The earliest one drops most.
     for (Operation &op : getFunction(*program).front()) {
-      if (!slice.contains(&op))
+      // What nobody has written has no value.
+      if (!slice.contains(&op) || isa<tensor::EmptyOp>(op))
         continue;
       for (Value earlier : op.getResults())
         if (earlier.getType() == value.getType() &&
