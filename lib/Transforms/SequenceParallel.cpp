@@ -57,10 +57,11 @@ private:
 TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size) {
   // The hidden states come first. What is smaller, such as a sum over the
   // sequence, may have other dimensions, which are worth sharding only if that
-  // is possible; so may a hidden state that is transposed for its region.
+  // is possible; so may a hidden state that is transposed for its region. A
+  // vector has features alone.
   SmallVector<Value> seeds;
   for (AllReduceOp op : reductions)
-    if (tensorType(op.getResult()).getRank() > 0)
+    if (tensorType(op.getResult()).getRank() > 1)
       seeds.push_back(op.getResult());
   auto count = [](Value value) { return tensorType(value).getNumElements(); };
   llvm::stable_sort(seeds,

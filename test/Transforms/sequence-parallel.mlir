@@ -178,3 +178,21 @@ func.func @pooled(%x: tensor<6x3x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16
 // CHECK:         arith.mulf {{.*}} : tensor<6x3x8xf32, #sp.layout<tp = shard(0)>>
 // CHECK:         sp.reduce_scatter
 // CHECK:         return %{{.*}} : tensor<6x3x8xf32, #sp.layout<tp = shard(0)>>
+
+// -----
+
+// A region on a vector reduces features, not tokens.
+
+func.func @vector(%x: tensor<6x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<6x2x8xf32> {
+  %p = sp.sum_leading %x count 2 : (tensor<6x2x8xf32>) -> tensor<8xf32>
+  %h = sp.linear %p, %w1 : (tensor<8xf32>, tensor<16x8xf32>) -> tensor<16xf32>
+  // expected-remark @below {{stays whole}}
+  %o = sp.linear %h, %w2 : (tensor<16xf32>, tensor<8x16xf32>) -> tensor<8xf32>
+  %b = sp.broadcast_leading %o count 2 : (tensor<8xf32>) -> tensor<6x2x8xf32>
+  %y = arith.mulf %x, %b : tensor<6x2x8xf32>
+  return %y : tensor<6x2x8xf32>
+}
+// CHECK-LABEL: func.func @vector
+// CHECK:         sp.all_reduce %{{.*}} -> tensor<8xf32>
+// CHECK-NOT:     shard(2)
+// CHECK:         return %{{.*}} : tensor<6x2x8xf32>

@@ -185,7 +185,7 @@ void Generator::addLoss() {
   if (random.chance(0.2))
     addTerm(layers.sumOfSquares(someState(0.3)));
   // A branch that no rank needs to share.
-  if (random.chance(0.2)) {
+  if (random.chance(0.2) || !p.hasParameters()) {
     Value side = p.parameter("side", {3, sizes.hidden});
     addTerm(layers.sumOfSquares(layers.wholeLinear(layers.maybeNorm(side))));
   }
@@ -204,7 +204,7 @@ OwningOpRef<ModuleOp> Generator::generate() {
   for (int64_t i = random.below(3); i >= 0; --i)
     addBlock();
   addLoss();
-  if (sizes.divides && (sizes.hidden % 4 == 0 || !layers.mayShardHidden()))
+  if (layers.divides())
     p.mark(kDividesAttr);
   OwningOpRef<ModuleOp> module = p.finish();
   if (failed(verify(*module)))

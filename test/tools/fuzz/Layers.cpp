@@ -232,8 +232,11 @@ Value Layers::activation(Value x) {
 }
 
 Value Layers::mlp(Value x, Value other) {
+  ArrayRef<int64_t> shape = ProgramBuilder::shape(x);
+  isSequenceMajor &= shape.size() == 1 || shape.front() == sizes.seq ||
+                     shape.front() == sizes.seq * sizes.batch;
   int64_t inner = innerSize();
-  int64_t outputs = ProgramBuilder::shape(x).back();
+  int64_t outputs = shape.back();
   Value first = p.linear(x, "first", inner, random.chance(0.4));
   Value middle = random.oneOf<Value>({
       [&] { return activation(first); },
@@ -309,7 +312,6 @@ Value Layers::attention(Value x, Value other) {
 }
 
 Value Layers::wholeLinear(Value x) {
-  hasWholeLinear = true;
   int64_t size = ProgramBuilder::shape(x).back();
   if (random.chance(0.6))
     return p.linear(x, "whole", size, random.chance(0.4));

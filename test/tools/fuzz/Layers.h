@@ -10,7 +10,7 @@ namespace sp::test {
 
 struct Sizes {
   int64_t seq, batch, hidden, vocab;
-  /// Whether 4 ranks can share everything.
+  /// Whether 4 ranks can share all of a layer.
   bool divides;
 };
 
@@ -41,8 +41,11 @@ public:
                        llvm::function_ref<mlir::Value(mlir::Value)> layer);
   /// `x` times or plus a weight or constant that lacks some of its dimensions.
   mlir::Value weighted(mlir::Value x);
-  /// Whether ranks may have to share the features of a hidden state.
-  bool mayShardHidden() const { return hasWholeLinear; }
+  /// Whether 4 ranks can share all that was made. A linear without a partner
+  /// may find one, and then the hidden states' features are shared.
+  bool divides() const {
+    return sizes.divides && isSequenceMajor && sizes.hidden % 4 == 0;
+  }
   /// A scalar.
   mlir::Value sumOfSquares(mlir::Value x);
 
@@ -59,7 +62,8 @@ private:
   Random &random;
   const Sizes &sizes;
   int64_t numInner = 0;
-  bool hasWholeLinear = false;
+  /// As what tensor-parallel linears read has to be.
+  bool isSequenceMajor = true;
 };
 
 } // namespace sp::test

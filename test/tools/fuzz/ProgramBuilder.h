@@ -22,6 +22,7 @@ public:
 
   /// `role` is for the reader; names are made unique.
   mlir::Value parameter(llvm::StringRef role, llvm::ArrayRef<int64_t> shape);
+  bool hasParameters() const { return numParameters > 0; }
   mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
   void result(llvm::StringRef name, mlir::Value value);
   /// An attribute of the function.
