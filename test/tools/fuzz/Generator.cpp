@@ -67,7 +67,7 @@ Value Generator::enter() {
       [&] {
         embedding = p.parameter("embedding", {sizes.vocab, sizes.hidden});
         Value ids = p.input("input_ids", tokenType());
-        return p.make<EmbeddingOp>(shape, ids, embedding);
+        return p.make<EmbeddingOp>(shape, ids, embedding, sp::LayoutAttr());
       },
       [&] { return p.parameter("hidden", shape); },
       [&] { return p.input("features", p.type(shape)); },
