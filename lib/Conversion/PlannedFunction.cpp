@@ -19,11 +19,18 @@ static bool isLeadingRows(tensor::ExtractSliceOp slice) {
   return source.getShape().drop_front() == result.getShape().drop_front();
 }
 
+int64_t sp::getNumRows(Value packed) {
+  auto type = cast<RankedTensorType>(packed.getType());
+  return type.getRank() == 2 ? type.getDimSize(0) : 1;
+}
+
 Value sp::getAliasedOperand(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  auto unpack = dyn_cast<UnpackOp>(op);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp,
-          OptimizationBarrierOp, UnpackOp>(op) ||
-      (slice && isLeadingRows(slice)))
+          OptimizationBarrierOp>(op) ||
+      (slice && isLeadingRows(slice)) ||
+      (unpack && getNumRows(unpack.getInput()) == 1))
     return op->getOperand(0);
   return {};
 }

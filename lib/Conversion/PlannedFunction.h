@@ -19,6 +19,9 @@ inline constexpr int64_t kAlignment = 64;
 /// reshape's (its operand's buffer) and not a constant's (a global).
 bool ownsResultBuffers(mlir::Operation *op);
 
+/// The rows of what `sp.pack` makes, one for a vector.
+int64_t getNumRows(mlir::Value packed);
+
 /// The operand in whose buffer the op's results are; null if there is none.
 mlir::Value getAliasedOperand(mlir::Operation *op);
 /// Where in that buffer, in bytes.

@@ -168,12 +168,15 @@ private:
   void lower(ShiftLabelsOp op);
   void lower(SumLeadingOp op);
   void lower(SumSquaresOp op);
+  void lower(UnpackOp op);
   void lower(func::ReturnOp op);
 
   /// An argument of a call: a number takes the type that the callee wants.
   using Argument = std::variant<Value, int64_t, double>;
 
   template <typename OpTy> SmallVector<Argument> getAttentionArguments(OpTy op);
+  /// Between `packed` and its parts: a row has one of each.
+  void copyRows(Value packed, ValueRange parts, bool pack);
 
   /// Calls a runtime function; a status that is not 0 leaves the function.
   /// Returns what else the callee returns.
@@ -481,16 +484,29 @@ void FunctionLowering::lower(LocalZeroPadOp op) {
         product(whole.drop_front(dim + 1))});
 }
 
+void FunctionLowering::copyRows(Value packed, ValueRange parts, bool pack) {
+  int64_t numRows = getNumRows(packed), offset = 0;
+  Type byte = builder.getI8Type();
+  for (int64_t row = 0; row < numRows; ++row)
+    for (Value part : parts) {
+      int64_t bytes = getByteSize(part.getType()) / numRows;
+      Value in = advance(pointerTo(packed), byte, offset);
+      Value out = advance(pointerTo(part), byte, row * bytes);
+      if (pack)
+        std::swap(in, out);
+      LLVM::MemcpyOp::create(builder, loc, out, in, constant(bytes),
+                             /*isVolatile=*/false);
+      offset += bytes;
+    }
+}
+
 void FunctionLowering::lower(PackOp op) {
-  int64_t offset = 0;
-  for (Value input : op.getInputs()) {
-    int64_t bytes = getByteSize(input.getType());
-    Value destination =
-        advance(pointerTo(op.getResult()), builder.getI8Type(), offset);
-    LLVM::MemcpyOp::create(builder, loc, destination, pointerTo(input),
-                           constant(bytes), /*isVolatile=*/false);
-    offset += bytes;
-  }
+  copyRows(op.getResult(), op.getInputs(), /*pack=*/true);
+}
+
+void FunctionLowering::lower(UnpackOp op) {
+  if (!getAliasedOperand(op))
+    copyRows(op.getInput(), op.getOutputs(), /*pack=*/false);
 }
 
 void FunctionLowering::lower(PartTargetsOp op) {
@@ -565,15 +581,6 @@ void FunctionLowering::lower(func::ReturnOp op) {
 // The function around them
 //===----------------------------------------------------------------------===//
 
-/// C2 for `pack` and `unpack`: of several rows, each would have a part of every
-/// tensor.
-static LogicalResult verifyOneRow(Operation *op, Value packed) {
-  if (tensorType(packed).getRank() != 2 || shapeOf(packed).front() == 1)
-    return success();
-  return op->emitOpError("has ") << shapeOf(packed).front()
-                                 << " rows on a rank, must have one (C2)";
-}
-
 /// Gives the op's results their addresses and emits its calls.
 LogicalResult FunctionLowering::lowerOp(Operation *op) {
   loc = op->getLoc();
@@ -593,8 +600,8 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
             CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp,
             LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
-            PartTargetsOp, RopeTableOp, RowKernelOp, ShiftLabelsOp,
-            SumLeadingOp, SumSquaresOp, func::ReturnOp>([&](auto op) {
+            PackOp, PartTargetsOp, RopeTableOp, RowKernelOp, ShiftLabelsOp,
+            SumLeadingOp, SumSquaresOp, UnpackOp, func::ReturnOp>([&](auto op) {
         lower(op);
         return success();
       })
@@ -604,13 +611,6 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
         lower(op);
         return success();
       })
-      .Case([&](PackOp op) -> LogicalResult {
-        if (failed(verifyOneRow(op, op.getResult())))
-          return failure();
-        lower(op);
-        return success();
-      })
-      .Case([](UnpackOp op) { return verifyOneRow(op, op.getInput()); })
       .Case([&](LinearOp op) -> LogicalResult {
         if (op.getBias())
           return op.emitOpError("has a bias, which row kernels add; run "

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpVerification.h"
+#include "sp/Dialect/Adjoint.h"
 
 using namespace mlir;
 using namespace sp;
@@ -141,8 +142,8 @@ AttentionGradOp::inferLayouts(StringRef axis, ArrayRef<AxisLayout> operands,
       operands[1] == AxisLayout::shard(2) && operands[2].isReplicate() &&
       operands[3].isReplicate() &&
       splitsHeadGroups(*this, {getKey(), getValue()}, axis)) {
-    results.assign({AxisLayout::shard(2), AxisLayout::partial(),
-                    AxisLayout::partial()});
+    results.assign(
+        {AxisLayout::shard(2), AxisLayout::partial(), AxisLayout::partial()});
     return success();
   }
   return detail::inferLayoutsByRule(*this, axis, operands, results);
@@ -270,11 +271,16 @@ static LayoutRule getPackedRule(Operation *op, Value packed) {
 LogicalResult PackOp::verify() {
   return verifyPacked(*this, getResult(), getInputs());
 }
-LayoutRule PackOp::getLayoutRule() {
-  return getPackedRule(*this, getResult());
-}
+LayoutRule PackOp::getLayoutRule() { return getPackedRule(*this, getResult()); }
 bool PackOp::isLinearIn(const llvm::SmallBitVector &operands) {
   return operands.all();
+}
+LogicalResult PackOp::emitAdjoint(AdjointEmitter &adjoint) {
+  auto types = llvm::map_to_vector(getInputs().getTypes(), getCotangentType);
+  auto parts = UnpackOp::create(adjoint.b, types, adjoint.getCotangent());
+  for (auto [i, part] : llvm::enumerate(parts.getResults()))
+    adjoint.add(i, part);
+  return success();
 }
 
 LogicalResult UnpackOp::verify() {
@@ -284,6 +290,17 @@ LayoutRule UnpackOp::getLayoutRule() {
   return getPackedRule(*this, getInput());
 }
 bool UnpackOp::isLinearIn(const llvm::SmallBitVector &) { return true; }
+LogicalResult UnpackOp::emitAdjoint(AdjointEmitter &adjoint) {
+  SmallVector<Value> parts;
+  for (Value output : getOutputs()) {
+    Value cotangent = adjoint.getCotangent(parts.size());
+    if (!cotangent)
+      cotangent = createSplat(adjoint.b, getCotangentType(output.getType()), 0);
+    parts.push_back(cotangent);
+  }
+  adjoint.add(0, PackOp::create(adjoint.b, adjoint.getCotangentType(0), parts));
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // SumSquaresOp, AdamWOp

@@ -3,6 +3,7 @@
 #include "LayoutUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "sp/Dialect/Adjoint.h"
 
 using namespace mlir;
 using namespace sp;
@@ -29,6 +30,56 @@ bool sp::isUniformSource(Operation *op) {
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   return isa_and_nonnull<tensor::EmptyOp>(op);
+}
+
+/// The axis that shards the first dimension; null if there is none.
+static StringAttr getRowAxis(RankedTensorType from, RankedTensorType to) {
+  for (RankedTensorType type : {from, to})
+    for (const AxisEntry &entry : getLayoutEntries(type))
+      if (entry.layout.isShard())
+        return entry.axis;
+  return {};
+}
+
+bool sp::canBePacked(RankedTensorType from, RankedTensorType to) {
+  // A row has a part of every tensor, so one axis makes the rows.
+  StringAttr rowAxis = getRowAxis(from, to);
+  return llvm::all_of(ArrayRef<RankedTensorType>{from, to}, [&](auto type) {
+    return llvm::all_of(getLayoutEntries(type), [&](const AxisEntry &entry) {
+      return !entry.layout.isShard() ||
+             (entry.layout == AxisLayout::shard(0) && entry.axis == rowAxis);
+    });
+  });
+}
+
+UnpackOp sp::changeTogether(ImplicitLocOpBuilder &b,
+                            ArrayRef<Operation *> changes, MeshOp mesh) {
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  int64_t elements = 0;
+  for (Operation *op : changes) {
+    inputs.push_back(op->getOperand(0));
+    types.push_back(op->getResult(0).getType());
+    elements += tensorType(inputs.back()).getNumElements();
+  }
+  auto from = tensorType(inputs.front()), to = cast<RankedTensorType>(types[0]);
+  SmallVector<int64_t> shape{elements};
+  if (StringAttr axis = getRowAxis(from, to)) {
+    int64_t rows = mesh.getAxisSize(axis);
+    shape = {rows, elements / rows};
+  }
+  auto pack = [&](RankedTensorType type) {
+    return RankedTensorType::get(shape, type.getElementType(),
+                                 type.getEncoding());
+  };
+  Value packed = PackOp::create(b, pack(from), inputs);
+  Value changed = createLayoutChange(b, packed, pack(to));
+  auto unpacked = UnpackOp::create(b, types, changed);
+  for (auto [op, value] : llvm::zip(changes, unpacked.getResults())) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+  return unpacked;
 }
 
 Location sp::getNameLoc(func::FuncOp function) {

@@ -4,7 +4,7 @@
 #define SP_LIB_TRANSFORMS_LAYOUTUTILS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "sp/Dialect/SPOps.h"
 
 namespace sp {
@@ -19,6 +19,15 @@ void updateSignature(mlir::func::FuncOp function);
 /// A source whose contents are the same everywhere (a splat constant,
 /// `tensor.empty`): it takes any shard's type without a layout change.
 bool isUniformSource(mlir::Operation *op);
+
+/// Replaces layout changes of equal types before and after, but for their shapes,
+/// by one change of one packed tensor. New ops go where `b` stands. Each tensor is
+/// whole but for its first dimension, which one axis may shard.
+UnpackOp changeTogether(mlir::ImplicitLocOpBuilder &b,
+                        mlir::ArrayRef<mlir::Operation *> changes, MeshOp mesh);
+
+/// Whether `changeTogether` can serve a tensor that changes between these types.
+bool canBePacked(mlir::RankedTensorType from, mlir::RankedTensorType to);
 
 /// How a diagnostic names a value: the parameter or input that it is, the
 /// location name of the op that defines it, or the op itself.

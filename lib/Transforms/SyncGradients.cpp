@@ -31,9 +31,8 @@ private:
   void synchronise(func::FuncOp function);
 };
 
-/// Those that one collective can sum: of equal axis and element type, and whole
-/// but for that axis, or all sharded on their first dimension along another.
-using Bucket = SmallVector<AllReduceOp>;
+/// Those that one collective can sum.
+using Bucket = SmallVector<Operation *>;
 } // namespace
 
 /// all_reduce(a) + all_reduce(b) = all_reduce(a + b), in program order.
@@ -61,38 +60,14 @@ static void mergeSums(func::FuncOp function, DenseSet<Operation *> &syncs) {
   }
 }
 
-/// Sums the bucket in one vector, behind everything that makes its partials.
-static void sumTogether(Bucket &bucket, MeshOp mesh, Operation *terminator) {
-  ImplicitLocOpBuilder b(terminator->getLoc(), terminator);
-  SmallVector<Value> partials;
-  SmallVector<Type> types;
+/// Sums the bucket in one tensor, behind everything that makes its partials.
+static void sumTogether(ArrayRef<Operation *> bucket, MeshOp mesh,
+                        Operation *terminator) {
   SetVector<Operation *> readers;
-  int64_t elements = 0;
-  for (AllReduceOp op : bucket) {
-    partials.push_back(op.getInput());
-    types.push_back(op.getType());
-    elements += tensorType(op.getInput()).getNumElements();
-    getForwardSlice(op.getResult(), &readers);
-  }
-  StringAttr axis = bucket.front().getAxis();
-  // A row for each shard.
-  RankedTensorType type = bucket.front().getType();
-  SmallVector<int64_t> shape{elements};
-  for (const AxisEntry &entry : getLayoutEntries(type)) {
-    int64_t rows = mesh.getAxisSize(entry.axis);
-    shape = {rows, elements / rows};
-  }
-  auto whole = RankedTensorType::get(shape, type.getElementType(),
-                                     type.getEncoding());
-  RankedTensorType partial =
-      withAxisLayout(whole, axis, AxisLayout::partial(), mesh.getAxes());
-  Value packed = PackOp::create(b, partial, partials);
-  Value summed = AllReduceOp::create(b, whole, packed);
-  auto unpacked = UnpackOp::create(b, types, summed);
-  for (auto [op, value] : llvm::zip(bucket, unpacked.getResults()))
-    op.getResult().replaceAllUsesWith(value);
-  for (AllReduceOp op : bucket)
-    op->erase();
+  for (Operation *op : bucket)
+    getForwardSlice(op->getResult(0), &readers);
+  ImplicitLocOpBuilder b(terminator->getLoc(), terminator);
+  changeTogether(b, bucket, mesh);
   // What reads a gradient comes after the sum.
   for (Operation *reader : topologicalSort(readers))
     if (reader != terminator)
@@ -108,12 +83,9 @@ void SyncGradients::synchronise(func::FuncOp function) {
   mergeSums(function, syncs);
   llvm::MapVector<std::tuple<StringAttr, Type, Attribute>, Bucket> buckets;
   for (auto op : function.getBody().front().getOps<AllReduceOp>()) {
-    ArrayRef<AxisEntry> entries = getLayoutEntries(op.getType());
-    if (!syncs.contains(op) ||
-        (!entries.empty() && (entries.size() > 1 || entries.front().layout !=
-                                                        AxisLayout::shard(0))))
-      continue;
     RankedTensorType type = op.getType();
+    if (!syncs.contains(op) || !canBePacked(type, type))
+      continue;
     buckets[{op.getAxis(), type.getElementType(), type.getEncoding()}]
         .push_back(op);
   }
@@ -128,7 +100,8 @@ void SyncGradients::synchronise(func::FuncOp function) {
 }
 
 void SyncGradients::runOnOperation() {
-  auto functions = requireDifferentiatedFunctions(getOperation(), getArgument());
+  auto functions =
+      requireDifferentiatedFunctions(getOperation(), getArgument());
   if (failed(functions))
     return signalPassFailure();
   for (func::FuncOp function : *functions)

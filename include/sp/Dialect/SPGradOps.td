@@ -190,7 +190,7 @@ def SP_CrossEntropyJoinGradOp : SP_ComputeOp<"cross_entropy_join_grad", ["isLine
 // Gradient synchronisation
 //===----------------------------------------------------------------------===//
 
-def SP_PackOp : SP_ComputeOp<"pack", ["isLinearIn"]> {
+def SP_PackOp : SP_DifferentiableOp<"pack", ["isLinearIn"]> {
   let summary = "tensors one after another in one vector";
   let description = [{
     So that one collective serves them all. A result of P rows has in each row one of
@@ -208,7 +208,7 @@ def SP_PackOp : SP_ComputeOp<"pack", ["isLinearIn"]> {
   let assemblyFormat = "$inputs attr-dict `:` functional-type(operands, results)";
 }
 
-def SP_UnpackOp : SP_ComputeOp<"unpack", ["isLinearIn"]> {
+def SP_UnpackOp : SP_DifferentiableOp<"unpack", ["isLinearIn"]> {
   let summary = "the tensors in a vector that `pack` made";
   let description = [{
     Constraints:

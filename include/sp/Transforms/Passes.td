@@ -274,13 +274,31 @@ def SPAddOptimizer : Pass<"sp-add-optimizer", "::mlir::ModuleOp"> {
 }
 
 def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> {
-  let summary = "merges equal layout changes: one gather for Q/K/V, one for gate/up";
+  let summary = "fewer layout changes: one gather for Q/K/V, one for gate/up";
   let description = [{
-    Layout changes of one value to one type become one. Nothing else may merge
-    them: without this pass the textbook form stands, one all-gather per
-    column-parallel linear.
+    Four rewrites of layout changes; nothing else may merge or split them:
+
+    - equal changes of one value become one. Without this pass the textbook form
+      stands, one all-gather per column-parallel linear;
+    - an `sp.all_reduce` of which only one shard is read becomes an
+      `sp.reduce_scatter`;
+    - a sum of two reductions becomes the reduction of the sum;
+    - collectives of at most `coalesce-bytes` each, of equal kind and layouts, become
+      one of a packed tensor if none of them needs another.
+
+    A reduce-scatter and the gather of it never become an all-reduce again.
   }];
-  let statistics = [Statistic<"numMerged", "merged", "layout changes merged">];
+  let options = [
+    Option<"coalesceBytes", "coalesce-bytes", "int64_t", "16384",
+           "collectives with a result of at most so many bytes may travel together">,
+  ];
+  let statistics = [
+    Statistic<"numMerged", "merged", "layout changes merged">,
+    Statistic<"numScattered", "scattered", "all_reduces that became reduce_scatters">,
+    Statistic<"numSummed", "summed", "reductions that were added before">,
+    Statistic<"numCoalesced", "coalesced", "small collectives that travel with others">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def SPPrintCollectives : Pass<"sp-print-collectives", "::mlir::ModuleOp"> {

@@ -433,6 +433,27 @@ ProgramText makeCrossEntropyOverParts() {
   return text;
 }
 
+/// Vectors and rows, of what is used and what is not.
+ProgramText makePacked() {
+  ProgramText text(-2, 2);
+  std::string matrix = text.parameter("matrix", {2, 3});
+  std::string vector = text.parameter("vector", {4});
+  text.add("%packed = sp.pack " + matrix + ", " + vector +
+           " : (tensor<2x3xf64>, tensor<4xf64>) -> tensor<10xf64>");
+  text.use("%packed", {10});
+  text.add("%rows = sp.pack " + vector + ", " + matrix +
+           " : (tensor<4xf64>, tensor<2x3xf64>) -> tensor<2x5xf64>");
+  text.use("%rows", {2, 5});
+  text.add("%unused, %some = sp.unpack %packed : (tensor<10xf64>) -> "
+           "(tensor<1x3xf64>, tensor<7xf64>)");
+  text.use("%some", {7});
+  text.add("%first, %second = sp.unpack %rows : (tensor<2x5xf64>) -> "
+           "(tensor<4x2xf64>, tensor<2xf64>)");
+  text.use("%first", {4, 2});
+  text.use("%second", {2});
+  return text;
+}
+
 ProgramText makeLinalg() {
   ProgramText text(0.4, 1.6);
   std::string t = tensor(kShape);
@@ -708,6 +729,19 @@ ProgramText makeShards() {
                        "shard(0)"),
            hidden, "shard(0)");
 
+  // Rows of shards that travel together.
+  std::string some = text.parameter("some", {4, 3}, "shard(0)");
+  std::string others = text.parameter("others", {2}, "shard(0)");
+  text.add("%packed = sp.pack " + some + ", " + others + " : (" +
+           tensor({4, 3}, "shard(0)") + ", " + tensor({2}, "shard(0)") +
+           ") -> " + tensor({2, 7}, "shard(0)"));
+  text.change("all_packed", "all_gather", "%packed", {2, 7}, "shard(0)", "");
+  text.add("%all_some, %all_others = sp.unpack %all_packed : (" +
+           tensor({2, 7}) + ") -> (" + tensor({4, 3}) + ", " + tensor({2}) +
+           ")");
+  text.use("%all_some", {4, 3});
+  text.use("%all_others", {2});
+
   // Broadcast, transposed and replicated operands of one linalg op.
   std::string m = text.parameter("matrix", {3, 4}, "shard(1)");
   std::string row = text.parameter("matrix_row", {4}, "shard(0)");
@@ -745,6 +779,7 @@ const NamedProgram kPrograms[] = {
     {"Attention", makeAttention},
     {"CrossEntropy", makeCrossEntropy},
     {"CrossEntropyOverParts", makeCrossEntropyOverParts},
+    {"Packed", makePacked},
     {"Linalg", makeLinalg},
     {"Conversions", makeConversions},
 };
