@@ -21,7 +21,7 @@ parser.add_argument("--tp", type=int, default=2)
 parser.add_argument("--repeat", type=int, default=3)
 arguments = parser.parse_args()
 
-PASSES = ["--sp-parallelize=tp={tp}", "--sp-localize", "--sp-form-row-kernels",
+PASSES = ["--sp-parallelize=tp={tp}", "--sp-localize", "--sp-form-gemms", "--sp-form-row-kernels",
           "--sp-fuse-row-kernels", "--sp-plan-memory", "--convert-sp-to-llvm"]
 
 config = json.loads((root / "configs/minimind3/config.json").read_text())

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "sp/Conversion/Passes.h"
+#include "sp/Conversion/ProgramSymbols.h"
 #include "sp/Conversion/RowKernels.h"
 #include "sp/Dialect/SPOps.h"
 #include "sp/Runtime/Runtime.h"
@@ -156,6 +157,7 @@ private:
   void lower(DropoutOp op);
   void lower(EmbeddingGradOp op);
   void lower(EmbeddingOp op);
+  void lower(GemmOp op);
   void lower(LinearInputGradOp op);
   void lower(LinearOp op);
   void lower(LinearWeightGradOp op);
@@ -437,6 +439,20 @@ void FunctionLowering::lower(EmbeddingGradOp op) {
         getGlobalExtent(op.getLayout(), /*dim=*/0, table[0])});
 }
 
+void FunctionLowering::lower(GemmOp op) {
+  if (Value init = op.getInit())
+    LLVM::MemcpyOp::create(builder, loc, pointerTo(op.getResult()),
+                           pointerTo(init),
+                           constant(getByteSize(init.getType())),
+                           /*isVolatile=*/false);
+  call("sp_batch_gemm",
+       {context, dtypeOf(op.getLhs()), int64_t(op.getTransposeLhs()),
+        int64_t(op.getTransposeRhs()), /*accumulate=*/int64_t(!!op.getInit()),
+        int64_t(op.getBatch()), int64_t(op.getM()), int64_t(op.getN()),
+        int64_t(op.getK()), pointerTo(op.getLhs()), pointerTo(op.getRhs()),
+        pointerTo(op.getResult())});
+}
+
 void FunctionLowering::lower(LinearInputGradOp op) {
   ArrayRef<int64_t> grad = shapeOf(op.getGrad());
   int64_t m = product(grad.drop_back()), n = grad.back();
@@ -598,7 +614,7 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
 
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
-            CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp,
+            CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp, GemmOp,
             LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
             PackOp, PartTargetsOp, RopeTableOp, RowKernelOp, ShiftLabelsOp,
             SumLeadingOp, SumSquaresOp, UnpackOp, func::ReturnOp>([&](auto op) {
@@ -737,7 +753,7 @@ LogicalResult FunctionLowering::verify() {
 static constexpr int64_t kCallsPerPart = 128;
 
 void FunctionLowering::beginPart() {
-  std::string name = source.getName().str();
+  std::string name = getProgramSymbol(source.getName());
   if (numParts++ > 0)
     name += "_part_" + std::to_string(numParts);
   numCallsInPart = 0;

@@ -1,15 +1,13 @@
 //===- AdjointModels.cpp - adjoints of upstream ops -----------------------===//
 //
-// Each works on scalars as well as on tensors of any layout: the adjoint of a
-// `linalg` op is another one, whose body is the adjoint of its body.
+// Each works on scalars as well as on tensors of any layout.
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinalgAdjoint.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "sp/Dialect/Adjoint.h"
 #include "sp/Dialect/SPOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -265,191 +263,14 @@ struct ReshapeModel
 };
 
 //===----------------------------------------------------------------------===//
-// Elementwise linalg
+// linalg
 //===----------------------------------------------------------------------===//
 
-/// What an elementwise op contributes to the cotangent of one operand, before
-/// the sum over the loops that the operand does not have.
-class LinalgAdjoint {
-public:
-  LinalgAdjoint(linalg::LinalgOp op, AdjointEmitter &adjoint)
-      : op(op), adjoint(adjoint), b(adjoint.b) {}
-
-  LogicalResult emit();
-
-private:
-  LogicalResult check();
-  LogicalResult emitFor(OpOperand &operand, BlockArgument argument);
-  RankedTensorType getContributionType(OpOperand &operand, AffineMap map);
-
-  linalg::LinalgOp op;
-  AdjointEmitter &adjoint;
-  ImplicitLocOpBuilder &b;
-};
-
-} // namespace
-
-LogicalResult LinalgAdjoint::check() {
-  if (!op.hasPureTensorSemantics())
-    return op->emitOpError("works on buffers; only tensors have adjoints (C2)");
-  if (op.getNumParallelLoops() != op.getNumLoops())
-    return op->emitOpError("has loops that are not parallel; only elementwise "
-                           "ops have adjoints (C2)");
-  for (OpResult result : op->getResults())
-    if (!op.getIndexingMapMatchingResult(result).isPermutation())
-      return op->emitOpError("has a result map that is no permutation (C2)");
-  return success();
-}
-
-/// Along each axis as the cotangent of the result that comes first, with the
-/// loops where `map` puts them.
-RankedTensorType LinalgAdjoint::getContributionType(OpOperand &operand,
-                                                    AffineMap map) {
-  SmallVector<int64_t> loops = op.getStaticLoopRanges();
-  SmallVector<int64_t> shape;
-  for (AffineExpr expr : map.getResults())
-    shape.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
-  auto wanted = cast<RankedTensorType>(
-      adjoint.getCotangentType(operand.getOperandNumber()));
-  OpResult result = op->getResult(0);
-  auto layout = dyn_cast_or_null<LayoutAttr>(
-      cast<RankedTensorType>(getCotangentType(result.getType())).getEncoding());
-  if (!layout)
-    return RankedTensorType::get(shape, wanted.getElementType());
-  SmallVector<AxisEntry> entries(layout.getEntries());
-  for (AxisEntry &entry : entries) {
-    if (entry.layout.isShard()) {
-      AffineExpr loop =
-          op.getIndexingMapMatchingResult(result).getResult(entry.layout.dim);
-      entry.layout = AxisLayout::shard(*map.getResultPosition(loop));
-    } else {
-      entry.layout = getAxisLayout(wanted, entry.axis);
-    }
-  }
-  return RankedTensorType::get(shape, wanted.getElementType(),
-                               LayoutAttr::get(b.getContext(), entries));
-}
-
-LogicalResult LinalgAdjoint::emitFor(OpOperand &operand,
-                                     BlockArgument argument) {
-  unsigned number = operand.getOperandNumber();
-  AffineMap own = op.getMatchingIndexingMap(&operand);
-  if (!own.isProjectedPermutation(/*allowZeroInResults=*/false))
-    return op->emitOpError("operand #")
-           << number << " has a map that is no projected permutation; it has "
-           << "no adjoint (C2)";
-
-  // The loops that the operand does not have come first.
-  SmallVector<AffineExpr> results;
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-    if (!own.isFunctionOfDim(loop))
-      results.push_back(b.getAffineDimExpr(loop));
-  int64_t numMissing = results.size();
-  llvm::append_range(results, own.getResults());
-  AffineMap map = AffineMap::get(op.getNumLoops(), 0, results, b.getContext());
-
-  // The results' cotangents, then what the body reads.
-  Block &body = op->getRegion(0).front();
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  SmallVector<std::pair<OpResult, unsigned>> seeds;
-  for (OpResult result : op->getResults())
-    if (Value cotangent = adjoint.getCotangent(result.getResultNumber())) {
-      seeds.emplace_back(result, inputs.size());
-      inputs.push_back(cotangent);
-      maps.push_back(op.getIndexingMapMatchingResult(result));
-    }
-  SmallVector<std::pair<BlockArgument, unsigned>> reads;
-  for (OpOperand &other : op->getOpOperands()) {
-    if (other.getOperandNumber() >= body.getNumArguments())
-      continue;
-    BlockArgument inBody = op.getMatchingBlockArgument(&other);
-    reads.emplace_back(inBody, inputs.size());
-    inputs.push_back(other.get());
-    maps.push_back(op.getMatchingIndexingMap(&other));
-  }
-  RankedTensorType type = getContributionType(operand, map);
-  Value init = tensor::EmptyOp::create(b, type, ValueRange());
-  maps.push_back(map);
-
-  LogicalResult status = success();
-  auto fill = [&](OpBuilder &inner, Location loc, ValueRange arguments) {
-    IRMapping mapping;
-    Value wanted;
-    for (auto [inBody, position] : reads) {
-      mapping.map(inBody, arguments[position]);
-      if (inBody == argument)
-        wanted = arguments[position];
-    }
-    SmallVector<Operation *> ops;
-    for (Operation &scalarOp : body.without_terminator())
-      ops.push_back(inner.clone(scalarOp, mapping));
-    DenseSet<Value> varied = findVaried(*inner.getInsertionBlock(), wanted);
-    ReverseSweep sweep(inner, varied);
-    for (auto [result, position] : seeds)
-      sweep.add(mapping.lookupOrDefault(
-                    body.getTerminator()->getOperand(result.getResultNumber())),
-                arguments[position], loc);
-    status = sweep.run(ops);
-    Value sum = sweep.get(wanted);
-    ImplicitLocOpBuilder implicit(loc, inner);
-    if (!sum)
-      sum = createSplat(implicit, wanted.getType(), 0);
-    linalg::YieldOp::create(inner, loc, sum);
-  };
-  SmallVector<utils::IteratorType> iterators(op.getNumLoops(),
-                                             utils::IteratorType::parallel);
-  Value contribution =
-      linalg::GenericOp::create(b, TypeRange(type), inputs, ValueRange(init),
-                                maps, iterators, fill)
-          .getResult(0);
-  if (failed(status))
-    return failure();
-  if (numMissing > 0)
-    contribution = SumLeadingOp::create(b, adjoint.getCotangentType(number),
-                                        contribution, numMissing);
-  adjoint.add(number, contribution);
-  return success();
-}
-
-LogicalResult LinalgAdjoint::emit() {
-  if (failed(check()))
-    return failure();
-  Block &body = op->getRegion(0).front();
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!adjoint.isNeeded(operand.getOperandNumber()) ||
-        operand.getOperandNumber() >= body.getNumArguments())
-      continue;
-    if (!isa<RankedTensorType>(operand.get().getType()))
-      return op->emitOpError("operand #")
-             << operand.getOperandNumber() << " is a scalar; it has no adjoint "
-             << "(C2)";
-    BlockArgument argument = op.getMatchingBlockArgument(&operand);
-    if (!argument.use_empty() && failed(emitFor(operand, argument)))
-      return failure();
-  }
-  // A scalar that the body reads from outside.
-  WalkResult result = op->walk([&](Operation *inner) {
-    if (inner == op)
-      return WalkResult::advance();
-    for (Value operand : inner->getOperands())
-      if (operand.getParentRegion() != &op->getRegion(0) &&
-          adjoint.isVaried(operand)) {
-        op->emitOpError("reads a value from outside its body that the "
-                        "gradient passes through; it has no adjoint (C2)");
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
-namespace {
 template <typename OpTy>
 struct LinalgModel
     : AdjointOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
   LogicalResult emitAdjoint(Operation *op, AdjointEmitter &adjoint) const {
-    return LinalgAdjoint(cast<linalg::LinalgOp>(op), adjoint).emit();
+    return emitLinalgAdjoint(cast<linalg::LinalgOp>(op), adjoint);
   }
 };
 
@@ -479,7 +300,9 @@ void sp::registerAdjointModels(DialectRegistry &registry) {
     attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
            SubOp, linalg::MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp,
            NegFOp, ReciprocalOp, SqrtOp, RsqrtOp, SquareOp, TanhOp, ErfOp,
-           PowFOp, ElementwiseOp>(context);
+           PowFOp, ElementwiseOp, CopyOp, ReduceOp, MatmulOp, BatchMatmulOp,
+           ContractOp, MatvecOp, VecmatOp, DotOp, BatchMatvecOp, BatchVecmatOp>(
+        context);
     attach<StepModel, CeilOp, FloorOp, RoundOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "sp/Dialect/LinalgReductions.h"
 #include "sp/Dialect/SPDialect.h"
 #include "sp/Dialect/SPInterfaces.h"
 
@@ -126,7 +127,7 @@ struct ReshapeModel
 };
 
 //===----------------------------------------------------------------------===//
-// Elementwise linalg
+// Elementwise and summing linalg
 //===----------------------------------------------------------------------===//
 
 /// True if everything in the body is scalar: a tensor that is read from within
@@ -144,14 +145,20 @@ static bool hasScalarBody(Operation *op) {
             }).wasInterrupted();
 }
 
-/// The factors are the loops. A loop is blocked if it is a reduction, if the
-/// body reads its index, or if a map uses it other than as one plain dimension.
+/// The factors are the loops. A loop is blocked if it is a reduction other than
+/// a sum, if the body reads its index, or if a map uses it other than as one
+/// plain dimension; all are if the body reads tensors.
 static LayoutRule getLinalgRule(linalg::LinalgOp op) {
   unsigned loops = op.getNumLoops();
-  llvm::SmallBitVector blocked(loops);
-  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (kind != utils::IteratorType::parallel)
+  bool sums = isSum(op);
+  LayoutRule rule;
+  llvm::SmallBitVector blocked(loops, !hasScalarBody(op));
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool reduces = kind == utils::IteratorType::reduction;
+    rule.isReduction.push_back(reduces);
+    if (kind != utils::IteratorType::parallel && !(reduces && sums))
       blocked.set(loop);
+  }
   op->walk([&](linalg::IndexOp index) { blocked.set(index.getDim()); });
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (AffineMap map : maps)
@@ -174,8 +181,6 @@ static LayoutRule getLinalgRule(linalg::LinalgOp op) {
     }
     return dims;
   };
-  LayoutRule rule;
-  rule.isReduction.assign(loops, false);
   for (OpOperand &operand : op->getOpOperands())
     rule.operands.push_back(factors(op.getMatchingIndexingMap(&operand)));
   for (OpResult result : op->getResults())
@@ -215,6 +220,33 @@ static Dependence getDependence(Operation *op,
   return linear ? Dependence::Linear : Dependence::Other;
 }
 
+/// By the rule; but where the sum over a sharded loop leaves a summand on each
+/// rank, what it is added to must be a summand, too.
+static LogicalResult inferLinalgLayouts(linalg::LinalgOp op, StringRef axis,
+                                        ArrayRef<AxisLayout> operands,
+                                        SmallVectorImpl<AxisLayout> &results) {
+  SmallVector<AxisLayout> known(operands);
+  auto *shard = llvm::find_if(known, [](AxisLayout l) { return l.isShard(); });
+  LayoutRule rule = getLinalgRule(op);
+  bool sumsOverShard = false;
+  if (shard != known.end()) {
+    int64_t factor = rule.operands[shard - known.begin()][shard->dim];
+    sumsOverShard = factor != LayoutRule::kBlocked && rule.isReduction[factor];
+  }
+  unsigned firstInit = op.getNumDpsInputs();
+  if (sumsOverShard)
+    for (AxisLayout &init : MutableArrayRef(known).drop_front(firstInit)) {
+      if (init.isReplicate())
+        return op->emitOpError("operand #")
+               << &init - known.begin() << " is replicate along `" << axis
+               << "`, but each rank adds only its part of the sum to it, so it "
+                  "would count T times; start from a partial zero";
+      if (init.isPartial())
+        init = AxisLayout::replicate();
+    }
+  return sp::detail::inferLayoutsByRule(op, axis, known, results);
+}
+
 template <typename OpTy>
 struct LinalgModel : LayoutOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
   LayoutRule getLayoutRule(Operation *op) const {
@@ -252,7 +284,8 @@ struct LinalgModel : LayoutOpInterface::ExternalModel<LinalgModel<OpTy>, OpTy> {
     if (anyLayout && !cast<linalg::LinalgOp>(op).hasPureTensorSemantics())
       return op->emitOpError("mixes tensors and buffers, which no layout rule "
                              "covers");
-    return sp::detail::inferLayoutsByRule(op, axis, operands, results);
+    return inferLinalgLayouts(cast<linalg::LinalgOp>(op), axis, operands,
+                              results);
   }
 };
 
@@ -310,7 +343,9 @@ void sp::registerLayoutModels(DialectRegistry &registry) {
     attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
            SubOp, MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp, CeilOp,
            FloorOp, NegFOp, ReciprocalOp, RoundOp, SqrtOp, RsqrtOp, SquareOp,
-           TanhOp, ErfOp, PowFOp, SelectOp, ElementwiseOp>(context);
+           TanhOp, ErfOp, PowFOp, SelectOp, ElementwiseOp, CopyOp, ReduceOp,
+           MatmulOp, BatchMatmulOp, ContractOp, MatvecOp, VecmatOp, DotOp,
+           BatchMatvecOp, BatchVecmatOp>(context);
     FillOp::attachInterface<FillModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

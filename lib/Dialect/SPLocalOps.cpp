@@ -1,5 +1,6 @@
 //===- SPLocalOps.cpp - verifiers of the ops of localised programs --------===//
 
+#include "OpVerification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Dialect/SPOps.h"
 
@@ -74,6 +75,26 @@ LogicalResult PartTargetsOp::verify() {
     return emitOpError("vocab is ")
            << vocab << ", which " << parts << " parts do not divide (C1)";
   return success();
+}
+
+LogicalResult GemmOp::verify() {
+  auto verifyCount = [&](StringRef name, Value value, int64_t rows,
+                         int64_t cols) -> LogicalResult {
+    int64_t wanted = getBatch() * rows * cols;
+    if (tensorType(value).getNumElements() == wanted)
+      return success();
+    return emitOpError("") << name << " has "
+                           << tensorType(value).getNumElements()
+                           << " elements, must have " << wanted << " (C1)";
+  };
+  if (failed(verifyCount("lhs", getLhs(), getM(), getK())) ||
+      failed(verifyCount("rhs", getRhs(), getK(), getN())) ||
+      failed(verifyCount("result", getResult(), getM(), getN())))
+    return failure();
+  if (getInit() && getInit().getType() != getType())
+    return emitOpError("init is ")
+           << getInit().getType() << ", must be " << getType() << " (C1)";
+  return verifySameElementType(*this, operandsAndResults(*this), "C2");
 }
 
 /// The least and greatest value of `expr` for rows and columns of the kernel,

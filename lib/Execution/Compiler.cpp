@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "sp/Conversion/Passes.h"
 #include "sp/Conversion/Pipelines.h"
+#include "sp/Conversion/ProgramSymbols.h"
 #include "sp/Dialect/SPDialect.h"
 #include "sp/Transforms/Passes.h"
 #include <chrono>
@@ -41,6 +42,8 @@ LogicalResult sp::planProgram(ModuleOp module) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (hasLayouts(module))
     pm.addPass(createSPLocalize());
+  // Before row kernels, which the transposes it adds become.
+  pm.addNestedPass<func::FuncOp>(createSPFormGemms());
   pm.addNestedPass<func::FuncOp>(createSPFormRowKernels());
   pm.addNestedPass<func::FuncOp>(createSPFuseRowKernels());
   // The types of a localised program do not show a lost or moved collective.
@@ -69,7 +72,7 @@ sp::compileProgram(ModuleOp module, const CompileOptions &options) {
   auto engine = createEngine(module, options.optLevel);
   if (!engine)
     return engine.takeError();
-  auto address = (*engine)->lookup(program->entry);
+  auto address = (*engine)->lookup(getProgramSymbol(program->entry));
   if (!address)
     return address.takeError();
   std::chrono::duration<double, std::milli> elapsed =

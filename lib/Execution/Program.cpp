@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "sp/Conversion/Passes.h"
 #include "sp/Dialect/SPOps.h"
+#include "sp/Runtime/Context.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -166,10 +167,18 @@ Expected<Program> Program::describe(ModuleOp module, StringRef entry) {
 
   Program program;
   program.entry = function.getName().str();
-  if (MeshOp mesh = MeshOp::lookup(module))
+  if (MeshOp mesh = MeshOp::lookup(module)) {
+    // Before anything is computed from the sizes, or allocated for the ranks.
+    int64_t room = LocalWorld::kMaxRanks;
+    for (StringAttr axis : mesh.getLeafAxes())
+      room /= mesh.getAxisSize(axis);
+    if (room == 0)
+      return createStringError(
+          formatv("the mesh has more than {0} ranks", LocalWorld::kMaxRanks));
     for (StringAttr axis : mesh.getAxes())
       program.mesh.push_back(
           {axis.str(), mesh.getAxisSize(axis), mesh.getAxisStride(axis)});
+  }
 
   llvm::StringSet<> names;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {

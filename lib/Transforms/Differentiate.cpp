@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "StraightLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -87,11 +88,8 @@ findParameters(func::FuncOp function) {
 
 LogicalResult Differentiate::differentiate(func::FuncOp function,
                                            unsigned lossNumber) {
-  if (!function.getBody().hasOneBlock())
-    return emitError(function.getLoc())
-           << "`" << function.getName() << "` has "
-           << function.getBody().getBlocks().size()
-           << " blocks; only straight-line code is differentiated (C3)";
+  if (failed(verifyStraightLine(function, "sp-differentiate", "C3")))
+    return failure();
   Type lossType = function.getResultTypes()[lossNumber];
   if (!isLossType(lossType))
     return emitError(function.getLoc())

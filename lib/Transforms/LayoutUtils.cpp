@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "sp/Dialect/Adjoint.h"
+#include "sp/Dialect/LinalgReductions.h"
 
 using namespace mlir;
 using namespace sp;
@@ -26,10 +27,25 @@ void sp::updateSignature(func::FuncOp function) {
                         entry.getTerminator()->getOperandTypes()));
 }
 
-bool sp::isUniformSource(Operation *op) {
-  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
-    return isa<SplatElementsAttr>(constant.getValue());
-  return isa_and_nonnull<tensor::EmptyOp>(op);
+Value sp::cloneSource(OpBuilder &builder, Operation *op,
+                      RankedTensorType type) {
+  Location loc = op->getLoc();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return arith::ConstantOp::create(
+        builder, loc,
+        cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  Value empty = tensor::EmptyOp::create(builder, loc, type, ValueRange());
+  if (isa<tensor::EmptyOp>(op))
+    return empty;
+  // What else was in the init of a fill does not matter.
+  Value filled = cast<linalg::FillOp>(op).value();
+  return linalg::FillOp::create(builder, loc, filled, empty).getResult(0);
+}
+
+bool sp::isContraction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return isa<LinearOp, LinearInputGradOp, LinearWeightGradOp>(op) ||
+         (linalgOp && isContraction(linalgOp));
 }
 
 /// The axis that shards the first dimension; null if there is none.

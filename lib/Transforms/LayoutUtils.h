@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "sp/Dialect/SPOps.h"
+#include "sp/Dialect/UniformSources.h"
 
 namespace sp {
 
@@ -16,9 +17,13 @@ void setAxisLayout(mlir::Value value, mlir::StringAttr axis, AxisLayout layout,
 /// Makes the function's type follow its entry block and its return.
 void updateSignature(mlir::func::FuncOp function);
 
-/// A source whose contents are the same everywhere (a splat constant,
-/// `tensor.empty`): it takes any shard's type without a layout change.
-bool isUniformSource(mlir::Operation *op);
+/// A copy of the uniform source `op` that is of `type`.
+mlir::Value cloneSource(mlir::OpBuilder &builder, mlir::Operation *op,
+                        mlir::RankedTensorType type);
+
+/// True if `op` sums the products of two tensors' elements, as linears and
+/// their adjoints do.
+bool isContraction(mlir::Operation *op);
 
 /// Replaces layout changes of equal types before and after, but for their shapes,
 /// by one change of one packed tensor. New ops go where `b` stands. Each tensor is

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "StraightLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
@@ -193,7 +194,8 @@ void Localize::runOnOperation() {
   mesh = MeshOp::lookup(getOperation());
   OpPassManager verifier("builtin.module");
   verifier.addPass(createSPVerifyLayouts());
-  if (failed(runPipeline(verifier, getOperation())))
+  if (failed(runPipeline(verifier, getOperation())) ||
+      failed(verifyStraightLine(getOperation(), "sp-localize", "C2")))
     return signalPassFailure();
   for (auto function : getOperation().getOps<func::FuncOp>())
     localize(function);

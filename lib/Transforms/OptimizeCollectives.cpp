@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "StraightLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -187,6 +188,9 @@ void OptimizeCollectives::coalesce(Block &block) {
 }
 
 void OptimizeCollectives::runOnOperation() {
+  if (failed(
+          verifyStraightLine(getOperation(), "sp-optimize-collectives", "C1")))
+    return signalPassFailure();
   getOperation().walk([&](Block *block) {
     mergeEqual(*block);
     scatterSums(*block);

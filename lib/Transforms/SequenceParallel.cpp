@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "StraightLine.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "sp/Analysis/MinCut.h"
 #include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
@@ -41,8 +43,11 @@ public:
   int64_t getFactor(Operation *op) const;
 
 private:
+  /// A uniform source has none of its own: one constant may serve values with
+  /// different sequence dimensions.
   void add(Value value, int64_t dim) {
-    if (dims.try_emplace(value, dim).second)
+    if (!isUniformSource(value.getDefiningOp()) &&
+        dims.try_emplace(value, dim).second)
       worklist.push_back(value);
   }
   void visit(Operation *op);
@@ -221,12 +226,31 @@ private:
 
 } // namespace
 
+/// What a sum starts from; as good as a summand if it is zero.
+static bool isZeroInit(OpOperand &operand) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(operand.getOwner());
+  return linalgOp && linalgOp.isDpsInit(&operand) &&
+         isZeroSource(operand.get().getDefiningOp());
+}
+
+/// A contraction of tokens with something that all tokens share, or whose
+/// result they share: a linear, or the gradient of its weight.
+static bool isWeightContraction(Operation *op, int64_t factor) {
+  if (!isContraction(op))
+    return false;
+  LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
+  auto lacksFactor = [&](ArrayRef<int64_t> factors) {
+    return !llvm::is_contained(factors, factor);
+  };
+  return llvm::any_of(rule.operands, lacksFactor) ||
+         llvm::any_of(rule.results, lacksFactor);
+}
+
 bool Sharder::isTokenLocal(Operation *op) const {
   // Lookups and weight-sized gradient sums stay whole, and so do constants, of
   // which the readers take their part.
-  if (isa<EmbeddingOp, EmbeddingGradOp, LinearOp, LinearInputGradOp,
-          LinearWeightGradOp>(op) ||
-      op->getNumResults() == 0 || op->getNumOperands() == 0)
+  if (isa<EmbeddingOp, EmbeddingGradOp>(op) || op->getNumResults() == 0 ||
+      op->getNumOperands() == 0 || isUniformSource(op))
     return false;
   auto isWhole = [&](Type type) {
     return getAxisLayout(type, axis).isInvariant();
@@ -235,7 +259,7 @@ bool Sharder::isTokenLocal(Operation *op) const {
       !llvm::all_of(op->getResultTypes(), isWhole))
     return false;
   int64_t factor = tokens.getFactor(op);
-  if (factor == LayoutRule::kBlocked)
+  if (factor == LayoutRule::kBlocked || isWeightContraction(op, factor))
     return false;
   auto iface = cast<LayoutOpInterface>(op);
   LayoutRule rule = iface.getLayoutRule();
@@ -250,9 +274,9 @@ bool Sharder::isTokenLocal(Operation *op) const {
   if (numLocal > 0)
     return true;
   llvm::SmallBitVector operands(op->getNumOperands());
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (tokens.get(operand) >= 0)
-      operands.set(i);
+  for (OpOperand &operand : op->getOpOperands())
+    if (tokens.get(operand.get()) >= 0 || isZeroInit(operand))
+      operands.set(operand.getOperandNumber());
   return iface.isLinearIn(operands);
 }
 
@@ -291,7 +315,8 @@ void Sharder::addCosts(Operation *op) {
   if (!gradients.empty())
     return;
   for (Value operand : op->getOperands())
-    if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0)
+    if (isa<RankedTensorType>(operand.getType()) && tokens.get(operand) < 0 &&
+        !isUniformSource(operand.getDefiningOp()))
       cut.addCostIfSource(node, cost(0, 2 * weigh(operand)));
 }
 
@@ -384,16 +409,15 @@ LogicalResult Sharder::checkDivisibility() {
 Value Sharder::getShard(Value value, int64_t dim) {
   if (getAxisLayout(value.getType(), axis).isShard())
     return value;
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(value);
+  if (Operation *source = value.getDefiningOp(); isUniformSource(source))
+    return cloneSource(builder, source,
+                       withAxisLayout(tensorType(value), axis,
+                                      AxisLayout::shard(dim), meshAxes));
   Value &shard = shards[value];
   if (shard)
     return shard;
-  OpBuilder builder(function.getContext());
-  builder.setInsertionPointAfterValue(value);
-  if (Operation *source = value.getDefiningOp(); isUniformSource(source)) {
-    shard = builder.clone(*source)->getResult(0);
-    setAxisLayout(shard, axis, AxisLayout::shard(dim), meshAxes);
-    return shard;
-  }
   Type type =
       withAxisLayout(tensorType(value), axis, AxisLayout::shard(dim), meshAxes);
   return shard = SliceOp::create(builder, value.getLoc(), type, value);
@@ -486,6 +510,13 @@ void Sharder::rewrite() {
         continue;
       }
       OpBuilder builder(op);
+      if (rule.isReduction[factor] && isZeroInit(operand)) {
+        operand.set(
+            cloneSource(builder, operand.get().getDefiningOp(),
+                        withAxisLayout(tensorType(operand.get()), axis,
+                                       AxisLayout::partial(), meshAxes)));
+        continue;
+      }
       Type type = withAxisLayout(tensorType(operand.get()), axis,
                                  AxisLayout::replicate(), meshAxes);
       operand.set(CopyOp::create(builder, op->getLoc(), type, operand.get()));
@@ -526,6 +557,8 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
           << "`, must be memory or bytes (C4)";
       return signalPassFailure();
     }
+    if (failed(verifyStraightLine(module, "sp-sequence-parallel", "C5")))
+      return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isDeclaration() && failed(runOnFunction(function, mesh)))
         return signalPassFailure();
@@ -544,10 +577,9 @@ private:
                << " tokens are fewer than min-tokens = "
                << static_cast<int64_t>(minTokens)
                << ", and require-all is set (C3)";
-      emitRemark(getNameLoc(function))
-          << "stays tensor parallel: " << tokens
-          << " tokens are fewer than min-tokens = "
-          << static_cast<int64_t>(minTokens);
+      emitRemark(getNameLoc(function)) << "stays tensor parallel: " << tokens
+                                       << " tokens are fewer than min-tokens = "
+                                       << static_cast<int64_t>(minTokens);
       return success();
     }
     CutCost cost = sharder.label();
@@ -570,7 +602,11 @@ private:
         << " ops on the shard; per rank " << replicated / ranks
         << " bytes are replicated and " << moved / ranks << " moved";
     for (AllReduceOp op : sharder.kept)
-      emitRemark(op.getLoc()) << describe(op.getOperation()) << " stays whole";
+      emitRemark(op.getLoc())
+          << describe(op.getOperation()) << " stays whole: its result "
+          << (tensorType(op.getResult()).getRank() == 0
+                  ? "has no dimensions"
+                  : "costs no less on a shard");
     numSplit += sharder.numSplit;
     numKept += sharder.numKept;
     numShardedOps += sharder.numSharded;

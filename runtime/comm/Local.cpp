@@ -406,7 +406,7 @@ LocalWorld::LocalWorld() = default;
 LocalWorld::~LocalWorld() = default;
 
 // Each rank is a thread of this process.
-static constexpr int64_t kMaxThreads = 1024;
+static constexpr int64_t kMaxThreads = LocalWorld::kMaxRanks;
 
 /// Empty, or what is wrong with the arguments.
 static std::string checkWorld(int64_t numRanks,

@@ -174,3 +174,20 @@ int32_t sp_gemm(sp_context *context, int32_t dtype, int32_t trans_a,
     return 0;
   });
 }
+
+int32_t sp_batch_gemm(sp_context *context, int32_t dtype, int32_t trans_a,
+                      int32_t trans_b, int32_t accumulate, int64_t batch,
+                      int64_t m, int64_t n, int64_t k, const void *a,
+                      const void *b, void *c) {
+  int64_t bytes = getElementBytes(dtype);
+  for (int64_t i = 0; i < batch; ++i) {
+    int32_t status = sp_gemm(
+        context, dtype, trans_a, trans_b, accumulate, m, n, k,
+        static_cast<const char *>(a) + i * m * k * bytes, trans_a ? m : k,
+        static_cast<const char *>(b) + i * k * n * bytes, trans_b ? k : n,
+        static_cast<char *>(c) + i * m * n * bytes, n);
+    if (status != 0)
+      return status;
+  }
+  return 0;
+}

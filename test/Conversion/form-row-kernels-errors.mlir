@@ -10,15 +10,58 @@ func.func @layout(%x: tensor<4x8xf32, #sp.layout<tp = shard(0)>>) -> tensor<4x8x
 // -----
 
 // C2
-func.func @reduction(%x: tensor<4x8xf32>, %i: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{is not elementwise on tensors (C2)}}
+func.func @product(%x: tensor<4x8xf32>, %i: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{result #0 is a reduction other than a sum, a maximum or a minimum of floating point numbers (C2)}}
   %0 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>], iterator_types = ["parallel", "reduction"]}
       ins(%x : tensor<4x8xf32>) outs(%i : tensor<4xf32>) {
     ^bb0(%a: f32, %b: f32):
-      %s = arith.addf %a, %b : f32
+      %s = arith.mulf %a, %b : f32
       linalg.yield %s : f32
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// C4
+func.func @divides(%x: tensor<4xi64>, %y: tensor<4xi64>) -> tensor<4xi64> {
+  // expected-error @below {{divides integers by what may be 0, or -1, which would end the process; only other constants are allowed (C4)}}
+  %0 = arith.divsi %x, %y : tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+// C4
+func.func @remainder(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %zero = arith.constant dense<0> : tensor<4xi64>
+  // expected-error @below {{divides integers by what may be 0, or -1}}
+  %0 = arith.remui %x, %zero : tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+// C4
+func.func @divides_in_body(%x: tensor<4xi64>, %y: tensor<4xi64>) -> tensor<4xi64> {
+  %i = tensor.empty() : tensor<4xi64>
+  %0 = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<4xi64>, tensor<4xi64>) outs(%i : tensor<4xi64>) {
+    ^bb0(%a: i64, %b: i64, %c: i64):
+      // expected-error @below {{divides integers by what may be 0, or -1}}
+      %s = arith.remsi %a, %b : i64
+      linalg.yield %s : i64
+  } -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+// By other constants it may.
+func.func @divides_by_three(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %three = arith.constant dense<3> : tensor<4xi64>
+  %0 = arith.divsi %x, %three : tensor<4xi64>
+  return %0 : tensor<4xi64>
 }
 
 // -----

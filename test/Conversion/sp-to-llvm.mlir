@@ -7,7 +7,7 @@ sp.mesh @mesh <dp = 1, tp = 2>
 
 // A linear is a product with the transposed weight; a status that is not 0 is
 // returned at once.
-// CHECK-LABEL: llvm.func @linear
+// CHECK-LABEL: llvm.func @program_linear
 // CHECK-SAME: (%[[CONTEXT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[ARGS:.*]]: !llvm.ptr, %[[RESULTS:.*]]: !llvm.ptr) -> i32
 // CHECK: %[[X:.*]] = llvm.load
 // CHECK: %[[W:.*]] = llvm.load
@@ -28,7 +28,7 @@ func.func @linear(%x: tensor<2x4x8xf32>, %w: tensor<16x8xf32>) -> tensor<2x4x16x
 }
 
 // Collectives name the axis by its number, and the global extent.
-// CHECK-LABEL: llvm.func @collectives
+// CHECK-LABEL: llvm.func @program_collectives
 // CHECK-DAG: %[[TP:.*]] = llvm.mlir.constant(1 : i32)
 // CHECK-DAG: %[[F64:.*]] = llvm.mlir.constant(1 : i32)
 // CHECK: llvm.mlir.constant(2 : i64)
@@ -55,7 +55,7 @@ func.func @collectives(%x: tensor<2x4x3xf64>) -> tensor<1x8x3xf64> {
 #dense = affine_map<(r, c) -> (r * 8 + c)>
 
 // Equal row kernels share a function, whatever they work on; other shapes do not.
-// CHECK-LABEL: llvm.func @kernels
+// CHECK-LABEL: llvm.func @program_kernels
 // CHECK: llvm.mlir.addressof @[[FIRST:row_kernel_[0-9]+]]
 // CHECK: llvm.call @sp_launch
 // CHECK: llvm.mlir.addressof @[[FIRST]]
@@ -85,7 +85,7 @@ func.func @kernels(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>) -> (tensor<4x8xf32>
 }
 
 // The rank's place in the sequence is part of a dropped element's coordinates.
-// CHECK-LABEL: llvm.func @dropout
+// CHECK-LABEL: llvm.func @program_dropout
 // CHECK: %[[RANK:.*]] = llvm.call @sp_axis_rank
 // CHECK: llvm.mul %[[RANK]]
 // CHECK: llvm.call @sp_dropout
@@ -95,7 +95,7 @@ func.func @dropout(%x: tensor<4x2x8xf32>) -> tensor<4x2x8xf32> {
 }
 
 // Equal constants are one global.
-// CHECK-LABEL: llvm.func @constants
+// CHECK-LABEL: llvm.func @program_constants
 // CHECK: llvm.mlir.addressof @[[CONSTANT:constant_[0-9]+]]
 // CHECK: llvm.mlir.addressof @[[CONSTANT]]
 func.func @constants() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
@@ -105,7 +105,7 @@ func.func @constants() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 }
 
 // An argument can be a result.
-// CHECK-LABEL: llvm.func @forward_argument
+// CHECK-LABEL: llvm.func @program_forward_argument
 // CHECK: "llvm.intr.memcpy"
 func.func @forward_argument(%x: tensor<4xi64>) -> tensor<4xi64> {
   return %x : tensor<4xi64>

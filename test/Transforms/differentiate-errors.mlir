@@ -34,30 +34,15 @@ func.func @no_adjoint_in_operand(%x: tensor<4x2x2x8xf32>, %c: tensor<4x4xf32>) -
 
 // -----
 
-// A region that reads the value counts, too.
-func.func @region(%x: tensor<4xf32>, %p: i1) -> tensor<f32> {
-  // expected-error @below {{has no adjoint, but the gradient passes through it (C2)}}
-  %y = scf.if %p -> tensor<4xf32> {
-    scf.yield %x : tensor<4xf32>
-  } else {
-    %z = arith.addf %x, %x : tensor<4xf32>
-    scf.yield %z : tensor<4xf32>
-  }
-  %l = sp.sum_leading %y count 1 : (tensor<4xf32>) -> tensor<f32>
-  return %l : tensor<f32>
-}
-
-// -----
-
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
-func.func @reduction(%x: tensor<4x3xf32>) -> tensor<f32> {
-  %zero = arith.constant dense<0.0> : tensor<4xf32>
-  // expected-error @below {{has loops that are not parallel; only elementwise ops have adjoints (C2)}}
+func.func @product(%x: tensor<4x3xf32>) -> tensor<f32> {
+  %one = arith.constant dense<1.0> : tensor<4xf32>
+  // expected-error @below {{result #0 is a reduction other than a sum, or the maximum or minimum of an operand; it has no adjoint (C2)}}
   %y = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%x : tensor<4x3xf32>) outs(%zero : tensor<4xf32>) {
+      ins(%x : tensor<4x3xf32>) outs(%one : tensor<4xf32>) {
     ^bb0(%a: f32, %o: f32):
-      %s = arith.addf %a, %o : f32
+      %s = arith.mulf %a, %o : f32
       linalg.yield %s : f32
   } -> tensor<4xf32>
   %l = sp.sum_leading %y count 1 : (tensor<4xf32>) -> tensor<f32>
@@ -66,11 +51,31 @@ func.func @reduction(%x: tensor<4x3xf32>) -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{`blocks` has 2 blocks; only straight-line code is differentiated (C3)}}
-func.func @blocks(%x: tensor<4xf32>) -> tensor<f32> {
-  %l = sp.sum_leading %x count 1 : (tensor<4xf32>) -> tensor<f32>
-  cf.br ^next
-^next:
+// Which element is the largest might change when it is rounded.
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func @max_of_computed(%x: tensor<4x3xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  // expected-error @below {{result #0 is a reduction other than a sum, or the maximum or minimum of an operand; it has no adjoint (C2)}}
+  %y = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x3xf32>) outs(%zero : tensor<4xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %q = arith.mulf %a, %a : f32
+      %s = arith.maximumf %q, %o : f32
+      linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %l = sp.sum_leading %y count 1 : (tensor<4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+// bf16 factors, an f32 sum
+func.func @mixed_product(%x: tensor<4x3xbf16>, %w: tensor<3x2xbf16>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<4x2xf32>
+  // expected-error @below {{operand #0 is of 'bf16' in a product with 'f32'; it has no adjoint (C2)}}
+  %y = linalg.matmul ins(%x, %w : tensor<4x3xbf16>, tensor<3x2xbf16>) outs(%zero : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %l = sp.sum_leading %y count 2 : (tensor<4x2xf32>) -> tensor<f32>
   return %l : tensor<f32>
 }
 

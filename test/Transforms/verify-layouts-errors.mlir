@@ -795,10 +795,10 @@ func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {
 
 // -----
 
-// C3, default deny: linalg.matmul accepts any layouts
+// C3: linalg.matmul accepts any layouts; here each rank has a summand of the product
 sp.mesh @mesh <tp = 2>
 func.func @f(%a: tensor<4x8xf32, #sp.layout<tp = shard(1)>>, %b: tensor<8x4xf32, #sp.layout<tp = shard(0)>>, %c: tensor<4x4xf32>) {
-  // expected-error @below {{touches a tensor with a layout, but has no layout rule (C3)}}
+  // expected-error @below {{operand #2 is invariant along `tp`, but operand #0 is shard(1)}}
   %0 = linalg.matmul ins(%a, %b : tensor<4x8xf32, #sp.layout<tp = shard(1)>>, tensor<8x4xf32, #sp.layout<tp = shard(0)>>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
@@ -1424,17 +1424,52 @@ func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {
 
 // -----
 
-// C3: linalg: a reduction over a sharded loop
+// C3: linalg: each rank adds its part of the sum to what all of them start from
 sp.mesh @mesh <tp = 2>
 func.func @f(%h: tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>) {
   %e = arith.constant dense<0.0> : tensor<8x2xf32, #sp.layout<tp = replicate>>
-  // expected-error @below {{operand #0 is shard(2) along `tp`, but the op needs that whole dimension; gather it first}}
+  // expected-error @below {{operand #1 is replicate along `tp`, but each rank adds only its part of the sum to it, so it would count T times; start from a partial zero}}
   %0 = linalg.generic {indexing_maps = [affine_map<(s, b, h) -> (s, b, h)>, affine_map<(s, b, h) -> (s, b)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%h : tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>) outs(%e : tensor<8x2xf32, #sp.layout<tp = replicate>>) {
     ^bb0(%a0: f32, %o: f32):
       %m = arith.addf %a0, %o : f32
       linalg.yield %m : f32
   } -> tensor<8x2xf32, #sp.layout<tp = replicate>>
+  return
+}
+
+// -----
+
+// C3: linalg: a maximum over a sharded loop
+sp.mesh @mesh <tp = 2>
+func.func @f(%h: tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>) {
+  %e = arith.constant dense<0.0> : tensor<8x2xf32, #sp.layout<tp = replicate>>
+  // expected-error @below {{operand #0 is shard(2) along `tp`, but the op needs that whole dimension; gather it first}}
+  %0 = linalg.reduce {arith.maximumf} ins(%h : tensor<8x2x4xf32, #sp.layout<tp = shard(2)>>) outs(%e : tensor<8x2xf32, #sp.layout<tp = replicate>>) dimensions = [2]
+  return
+}
+
+// -----
+
+// C3: linalg: an and-or matrix product adds nothing
+sp.mesh @mesh <tp = 2>
+func.func @f(%a: tensor<4x8xi1, #sp.layout<tp = shard(1)>>, %b: tensor<8x4xi1, #sp.layout<tp = shard(0)>>) {
+  %c = arith.constant dense<false> : tensor<4x4xi1, #sp.layout<tp = partial>>
+  // expected-error @below {{operand #2 is partial along `tp`, which does not mix with operand #0 (shard(1))}}
+  %0 = linalg.matmul ins(%a, %b : tensor<4x8xi1, #sp.layout<tp = shard(1)>>, tensor<8x4xi1, #sp.layout<tp = shard(0)>>) outs(%c : tensor<4x4xi1, #sp.layout<tp = partial>>) -> tensor<4x4xi1, #sp.layout<tp = partial>>
+  return
+}
+
+// -----
+
+// C3: linalg: a product of two partial factors
+sp.mesh @mesh <tp = 2>
+func.func @f(%s: tensor<4x8xf32, #sp.layout<tp = shard(0)>>, %t: tensor<8x4xf32, #sp.layout<tp = shard(0)>>) {
+  %a = sp.zero_pad %s : tensor<4x8xf32, #sp.layout<tp = shard(0)>> -> tensor<4x8xf32, #sp.layout<tp = partial>>
+  %b = sp.zero_pad %t : tensor<8x4xf32, #sp.layout<tp = shard(0)>> -> tensor<8x4xf32, #sp.layout<tp = partial>>
+  %c = arith.constant dense<0.0> : tensor<4x4xf32, #sp.layout<tp = partial>>
+  // expected-error @below {{the op is not linear in its partial operands; reduce first}}
+  %0 = linalg.matmul ins(%a, %b : tensor<4x8xf32, #sp.layout<tp = partial>>, tensor<8x4xf32, #sp.layout<tp = partial>>) outs(%c : tensor<4x4xf32, #sp.layout<tp = partial>>) -> tensor<4x4xf32, #sp.layout<tp = partial>>
   return
 }
 
@@ -1720,21 +1755,21 @@ func.func @f(%f: f32) {
 
 // -----
 
-// C3, default deny: linalg.reduce
+// C3: linalg.reduce: what it starts from is invariant
 sp.mesh @mesh <tp = 2>
 func.func @f(%s: tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) {
   %e = arith.constant dense<0.0> : tensor<2x4xf32>
-  // expected-error @below {{touches a tensor with a layout, but has no layout rule (C3)}}
+  // expected-error @below {{operand #1 is invariant along `tp`, but operand #0 is shard(0)}}
   %0 = linalg.reduce {arith.addf} ins(%s : tensor<8x2x4xf32, #sp.layout<tp = shard(0)>>) outs(%e : tensor<2x4xf32>) dimensions = [0]
   return
 }
 
 // -----
 
-// C3, default deny: linalg.batch_matmul
+// C3: linalg.batch_matmul: what it starts from is invariant
 sp.mesh @mesh <tp = 2>
 func.func @f(%a: tensor<2x4x8xf32, #sp.layout<tp = shard(2)>>, %b: tensor<2x8x4xf32, #sp.layout<tp = shard(1)>>, %e: tensor<2x4x4xf32>) {
-  // expected-error @below {{touches a tensor with a layout, but has no layout rule (C3)}}
+  // expected-error @below {{operand #2 is invariant along `tp`, but operand #0 is shard(2)}}
   %0 = linalg.batch_matmul ins(%a, %b : tensor<2x4x8xf32, #sp.layout<tp = shard(2)>>, tensor<2x8x4xf32, #sp.layout<tp = shard(1)>>) outs(%e : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   return
 }

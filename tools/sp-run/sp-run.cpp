@@ -75,6 +75,9 @@ static Error parseCommandLine(int argc, char **argv) {
   message.consume_front(StringRef(argv[0]));
   message.consume_front("sp-run");
   message.consume_front(":");
+  // What it says about an option's value, cl writes to stderr itself.
+  if (message.trim().empty())
+    return usageError("an option cannot take its value, as said above");
   return usageError(message.trim());
 }
 

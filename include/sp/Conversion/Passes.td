@@ -3,26 +3,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SPFormGemms : Pass<"sp-form-gemms", "::mlir::func::FuncOp"> {
+  let summary = "linalg contractions become matrix products";
+  let description = [{
+    A `linalg` op that sums the products of two tensors' elements, whatever its name
+    and its maps, becomes an `sp.gemm`: loops that both inputs and the result have are
+    its batch, those of one input and the result its rows and columns, those of the
+    inputs alone are summed over. Where an operand does not have them in such an order,
+    a `linalg.transpose` precedes it, or follows the result. A zero init goes away.
+
+    What is no matrix product (mixed element types, a loop of one input alone) stays for
+    `sp-form-row-kernels`.
+
+    Constraints:
+    - (C1) tensors are local: run `sp-localize` first.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::sp::SPDialect"];
+  let statistics = [Statistic<"numGemms", "gemms", "matrix products formed">];
+}
+
 def SPFormRowKernels : Pass<"sp-form-row-kernels", "::mlir::func::FuncOp"> {
   let summary = "token-local ops become row kernels";
   let description = [{
     Every op whose rows can be computed on their own becomes an `sp.row_kernel`:
     `sp.rms_norm`, `sp.bias_add` (and the bias of `sp.linear`), `sp.scale`, `sp.mul`,
     `sp.swiglu`, `sp.rope`, `sp.cross_entropy`, alone or over parts of the vocabulary,
-    the adjoints of these, `sp.adamw`, elementwise `arith` and `math` on tensors, elementwise `linalg`, fills and splat
-    constants. Splat constants go into the bodies as scalars. bf16 is computed in f32
-    and rounded when stored. A sum over rows, such as the gradient of a norm's weight,
-    stays `sp.sum_leading`.
+    the adjoints of these, `sp.adamw`, elementwise `arith` and `math` on tensors,
+    elementwise `linalg`, fills and splat constants. A `linalg` op with reduction loops
+    becomes a kernel with a row for each element of its result. Splat constants go into
+    the bodies as scalars. bf16 is computed in f32 and rounded when stored. A sum over
+    rows, such as the gradient of a norm's weight, stays `sp.sum_leading`.
 
     `sp.cross_entropy` needs valid targets, so `sp.check_targets` precedes it; over parts
     of the vocabulary it needs their columns in the parts, from `sp.part_targets`.
 
     Constraints:
     - (C1) tensors are local: run `sp-localize` first.
-    - (C2) linalg ops are elementwise: all loops are parallel and the body is scalar;
-      what it reads is elements and constants.
+    - (C2) linalg ops have scalar bodies that read elements and constants; each result
+      has all parallel loops once; reductions are sums, maxima and minima of floating
+      point numbers.
     - (C3) tensors are static, not empty, and of f32, f64, bf16 or i64. Others, such as
       truth values, may only be between elementwise ops: each reader computes them.
+    - (C4) integers are divided by constants other than 0 and -1.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::sp::SPDialect"];
@@ -76,7 +99,7 @@ def SPPlanMemory : Pass<"sp-plan-memory", "::mlir::func::FuncOp"> {
 def ConvertSPToLLVM : Pass<"convert-sp-to-llvm", "::mlir::ModuleOp"> {
   let summary = "planned functions become calls of the runtime and of row kernels";
   let description = [{
-    Each function becomes `NAME(context, arena, args, results) -> status` on pointers:
+    Each function becomes `program_NAME(context, arena, args, results) -> status` on pointers:
     `args` and `results` are arrays with a pointer for each argument and result. Ops
     become calls on places in the arena; a call's status that is not 0 is returned at
     once. Row kernels become functions, equal ones the same function. The mesh, which

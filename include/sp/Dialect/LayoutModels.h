@@ -10,8 +10,9 @@ class DialectRegistry;
 namespace sp {
 
 /// Attaches `LayoutOpInterface` to `arith.constant`, elementwise `arith` and
-/// `math`, elementwise `linalg`, and the reshapes of `tensor`. Every other
-/// upstream op stays without a rule, and so is denied on tensors with layouts.
+/// `math`, elementwise `linalg`, sums and contractions of `linalg`, and the
+/// reshapes of `tensor`. Every other upstream op stays without a rule, and so
+/// is denied on tensors with layouts.
 void registerLayoutModels(mlir::DialectRegistry &registry);
 
 } // namespace sp

@@ -105,6 +105,32 @@ def SP_PartTargetsOp : SP_Op<"part_targets"> {
   let hasVerifier = 1;
 }
 
+def SP_GemmOp : SP_Op<"gemm", [Pure]> {
+  let summary = "a batch of matrix products";
+  let description = [{
+    `result[i] = lhs[i] rhs[i]`, plus `init[i]`, for i < batch: what a contraction
+    becomes in `sp-form-gemms`. lhs[i] is [m,k], or [k,m] if `transpose_lhs`; rhs[i] is
+    [k,n], or [n,k] if `transpose_rhs`; result[i] is [m,n]. Each operand holds its
+    matrices one after another, whatever its shape.
+
+    Constraints:
+    - (C1) lhs, rhs and result have batch*m*k, batch*k*n and batch*m*n elements; init
+      has the result's type.
+    - (C2) all element types are equal.
+  }];
+  let arguments = (ins SP_FloatTensor:$lhs, SP_FloatTensor:$rhs,
+                       Optional<SP_FloatTensor>:$init, I64Attr:$batch, I64Attr:$m,
+                       I64Attr:$n, I64Attr:$k, UnitAttr:$transpose_lhs,
+                       UnitAttr:$transpose_rhs);
+  let results = (outs SP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)?
+    (`plus` $init^)? `batch` $batch `m` $m `n` $n `k` $k attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Row kernels
 //===----------------------------------------------------------------------===//

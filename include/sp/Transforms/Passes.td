@@ -28,18 +28,21 @@ def SPVerifyLayouts : Pass<"sp-verify-layouts", "::mlir::ModuleOp"> {
 }
 
 def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
-  let summary = "shards linears and what lies between them along a mesh axis";
+  let summary = "shards projections and what lies between them along a mesh axis";
   let description = [{
-    Finds the regions that a column-parallel linear opens and a row-parallel linear
-    closes: from the input of each linear with a parameter as weight, walks back
-    along the feature dimension, by the ops' layout rules, through everything that
-    can carry a shard of it, until it meets only linears with parameters as weights.
-    The weights of the opening linears are then sharded on their outputs, the
-    closing one's on its inputs. With more ranks than key/value heads, the axis is
-    split: key/value heads and their weights are sharded on `AXIS.kv`, and each of them
-    is the same on the ranks of `AXIS.rep`. `sp.copy` stands at each opening linear and on
-    every invariant value used inside, `sp.all_reduce` after the closing one, and a
-    row-parallel bias moves behind it. No name or attribute is consulted.
+    A projection is a contraction of an activation with a parameter: an `sp.linear`,
+    a `linalg.matmul`, a `linalg.generic` that does the same. Finds the regions that
+    column-parallel projections open and row-parallel ones close: from the activation
+    of each projection, walks back along what it sums over, by the ops' layout rules,
+    through everything that can carry a shard of it, until it meets only parameters.
+    The weights of the opening projections are then sharded on their outputs, the
+    closing one's on what it sums over, other parameters (a column-parallel bias) alike.
+    With more ranks than key/value heads, the axis is split: key/value heads and their
+    weights are sharded on `AXIS.kv`, and each of them is the same on the ranks of
+    `AXIS.rep`. `sp.copy` stands at each opening projection and on every invariant value
+    used inside, `sp.all_reduce` after the closing one, and what the closing one adds (a
+    bias, the init of a `linalg` op) moves behind it. No name or attribute is consulted,
+    except that an argument that is an `sp.input` is no parameter.
 
     With `head=vocab` the linear that gives the logits is column-parallel, too: from the
     logits of each `sp.cross_entropy`, and from results, the same search finds what can
@@ -55,10 +58,13 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
     - (C2) every sharded dimension is divisible by the axis's size; what does not
       divide is named. Of the number of key/value heads and the axis's size, one
       divides the other.
-    - (C3) `tp` is at least 1.
+    - (C3) `tp` is at least 1, and `axis` is not empty.
     - (C4) `head` is replicated or vocab.
+    - (C5) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
   }];
-  let dependentDialects = ["::sp::SPDialect"];
+  let dependentDialects = ["::sp::SPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"size", "tp", "int64_t", "1", "number of tensor-parallel ranks">,
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
@@ -67,8 +73,8 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numRegions", "regions", "tensor-parallel regions">,
-    Statistic<"numColumn", "column-linears", "column-parallel linears">,
-    Statistic<"numRow", "row-linears", "row-parallel linears">,
+    Statistic<"numColumn", "column-linears", "column-parallel projections">,
+    Statistic<"numRow", "row-linears", "row-parallel projections">,
   ];
 }
 
@@ -101,6 +107,8 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     - (C2) the sequence length is divisible by the axis's size.
     - (C3) with `require-all`, every `all_reduce` but those of gradients is split.
     - (C4) `objective` is memory or bytes.
+    - (C5) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
   }];
   let dependentDialects = ["::sp::SPDialect"];
   let options = [
@@ -149,7 +157,8 @@ def SPDifferentiate : Pass<"sp-differentiate", "::mlir::ModuleOp"> {
     Constraints:
     - (C1) a function has the loss, a floating point tensor of rank 0.
     - (C2) every op between a parameter and the loss has an adjoint.
-    - (C3) the function has one block, and no gradients yet.
+    - (C3) the function is straight-line code (no tensors in regions, calls or further
+      blocks), and has no gradients yet.
   }];
   let options = [
     Option<"loss", "loss", "std::string", /*default=*/"\"loss\"", "name of the result">,
@@ -287,6 +296,10 @@ def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> 
       one of a packed tensor if none of them needs another.
 
     A reduce-scatter and the gather of it never become an all-reduce again.
+
+    Constraints:
+    - (C1) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
   }];
   let options = [
     Option<"coalesceBytes", "coalesce-bytes", "int64_t", "16384",
@@ -343,6 +356,8 @@ def SPLocalize : Pass<"sp-localize", "::mlir::ModuleOp"> {
 
     Constraints:
     - (C1) the module obeys `sp-verify-layouts`.
+    - (C2) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
   }];
   let dependentDialects = ["::sp::SPDialect"];
 }

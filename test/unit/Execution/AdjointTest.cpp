@@ -544,6 +544,82 @@ ProgramText makeLinalg() {
   return text;
 }
 
+/// Sums, contractions and extrema.
+ProgramText makeLinalgReductions() {
+  ProgramText text(0.4, 1.6);
+  auto init = [&](const std::string &name, const Extents &shape,
+                  const std::string &value) {
+    text.add("%init_" + name + " = arith.constant dense<" + value +
+             "> : " + tensor(shape));
+    return "%init_" + name;
+  };
+  auto product = [&](const std::string &op, const Extents &lhs,
+                     const Extents &rhs, const Extents &result,
+                     const std::string &maps = "") {
+    std::string x = text.parameter(op + "_lhs", lhs);
+    std::string y = text.parameter(op + "_rhs", rhs);
+    text.add("%y_" + op + " = linalg." + op + maps + " ins(" + x + ", " + y +
+             " : " + tensor(lhs) + ", " + tensor(rhs) + ") outs(" +
+             init(op, result, "0.0") + " : " + tensor(result) + ") -> " +
+             tensor(result));
+    text.use("%y_" + op, result);
+  };
+  product("matmul", {3, 4}, {4, 2}, {3, 2});
+  product("batch_matmul", {2, 3, 4}, {2, 4, 5}, {2, 3, 5});
+  product("matvec", {3, 4}, {4}, {3});
+  product("vecmat", {3}, {3, 4}, {4});
+  product("batch_matvec", {2, 3, 4}, {2, 4}, {2, 3});
+  product("batch_vecmat", {2, 3}, {2, 3, 4}, {2, 4});
+  product("dot", {5}, {5}, {});
+  // All groups of loops, in an order that is no matrix product's.
+  product("contract", {3, 2, 4, 5}, {5, 2, 6, 3}, {6, 4, 2},
+          " indexing_maps = [affine_map<(a, b, c, d, e) -> (e, a, b, d)>, "
+          "affine_map<(a, b, c, d, e) -> (d, a, c, e)>, "
+          "affine_map<(a, b, c, d, e) -> (c, b, a)>]");
+
+  // What a product is added to has a gradient, too.
+  std::string x = text.parameter("added_lhs", {3, 4});
+  std::string y = text.parameter("added_rhs", {4, 2});
+  std::string z = text.parameter("added_init", {3, 2});
+  text.add("%added = linalg.matmul ins(" + x + ", " + y +
+           " : tensor<3x4xf64>, tensor<4x2xf64>) outs(" + z +
+           " : tensor<3x2xf64>) -> tensor<3x2xf64>");
+  text.use("%added", {3, 2});
+
+  for (std::string op :
+       {"addf", "maximumf", "maxnumf", "minimumf", "minnumf"}) {
+    std::string first = op.substr(0, 3) == "min" ? "9.0" : "0.0";
+    std::string r = text.parameter("reduce_" + op, {3, 4, 2});
+    text.add("%y_" + op + " = linalg.reduce {arith." + op + "} ins(" + r +
+             " : tensor<3x4x2xf64>) outs(" + init(op, {4}, first) +
+             " : tensor<4xf64>) dimensions = [0, 2]");
+    text.use("%y_" + op, {4});
+  }
+
+  // A sum of what its body computes, of operands that lack some of its loops.
+  std::string m = text.parameter("summed_matrix", kShape);
+  std::string v = text.parameter("summed_row", {4});
+  text.add("%summed = linalg.generic {indexing_maps = ["
+           "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, "
+           "affine_map<(i, j) -> (i)>], "
+           "iterator_types = [\"parallel\", \"reduction\"]} ins(" +
+           m + ", " + v + " : " + tensor(kShape) + ", tensor<4xf64>) outs(" +
+           init("summed", {3}, "0.0") +
+           " : tensor<3xf64>) {\n  ^bb0(%a: f64, %r: f64, %o: f64):\n"
+           "    %q = arith.divf %a, %r : f64\n"
+           "    %t = math.tanh %q : f64\n"
+           "    %s = arith.addf %t, %o : f64\n"
+           "    linalg.yield %s : f64\n  } -> tensor<3xf64>");
+  text.use("%summed", {3});
+
+  std::string c = text.parameter("copy", kShape);
+  text.add("%empty = tensor.empty() : " + tensor(kShape));
+  text.add("%y_copy = linalg.copy ins(" + c + " : " + tensor(kShape) +
+           ") outs(%empty : " + tensor(kShape) + ") -> " + tensor(kShape));
+  text.use("%y_copy", kShape);
+  return text;
+}
+
 /// Every row of the table of layout changes, on each dimension.
 ProgramText makeLayoutChanges() {
   ProgramText text(-2, 2, /*numRanks=*/2);
@@ -765,6 +841,36 @@ ProgramText makeShards() {
            "    linalg.yield %most : f64\n  } -> " +
            tensor({4, 3}, "shard(0)"));
   text.use("%mixed", {4, 3}, "shard(0)");
+
+  // A column-parallel and a row-parallel product of linalg, and a sum of
+  // squares over the shard.
+  std::string wide = tensor({3, 8}, "shard(1)"), partial = "partial";
+  text.add("%wide0 = arith.constant dense<0.0> : " + wide);
+  text.add("%wide = linalg.matmul ins(" + copied("product_input", {3, 4}) +
+           ", " + text.parameter("column_factor", {4, 8}, "shard(1)") + " : " +
+           tensor({3, 4}, "replicate") + ", " + tensor({4, 8}, "shard(1)") +
+           ") outs(%wide0 : " + wide + ") -> " + wide);
+  text.add("%narrow0 = arith.constant dense<0.0> : " + tensor({3, 2}, partial));
+  text.add("%narrow = linalg.matmul ins(%wide, " +
+           text.parameter("row_factor", {8, 2}, "shard(0)") + " : " + wide +
+           ", " + tensor({8, 2}, "shard(0)") + ") outs(%narrow0 : " +
+           tensor({3, 2}, partial) + ") -> " + tensor({3, 2}, partial));
+  text.use(
+      text.change("narrow_sum", "all_reduce", "%narrow", {3, 2}, partial, ""),
+      {3, 2});
+  text.add("%squares0 = arith.constant dense<0.0> : " + tensor({3}, partial));
+  text.add("%squares = linalg.generic {indexing_maps = ["
+           "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], "
+           "iterator_types = [\"parallel\", \"reduction\"]} ins(%wide : " +
+           wide + ") outs(%squares0 : " + tensor({3}, partial) +
+           ") {\n  ^bb0(%a: f64, %o: f64):\n"
+           "    %q = arith.mulf %a, %a : f64\n"
+           "    %s = arith.addf %q, %o : f64\n"
+           "    linalg.yield %s : f64\n  } -> " +
+           tensor({3}, partial));
+  text.use(
+      text.change("square_sum", "all_reduce", "%squares", {3}, partial, ""),
+      {3});
   return text;
 }
 
@@ -781,6 +887,7 @@ const NamedProgram kPrograms[] = {
     {"CrossEntropyOverParts", makeCrossEntropyOverParts},
     {"Packed", makePacked},
     {"Linalg", makeLinalg},
+    {"LinalgReductions", makeLinalgReductions},
     {"Conversions", makeConversions},
 };
 

@@ -103,6 +103,8 @@ struct WorldAxis {
 /// Ranks that are threads of this process and read each other's memory.
 class LocalWorld {
 public:
+  static constexpr int64_t kMaxRanks = 1024;
+
   /// One rank for each point of a mesh with these axis sizes, numbered
   /// row-major; no axes make one rank. Null, with the reason in `error` unless
   /// that is null, if a size, an option or the environment is bad.
