@@ -164,6 +164,7 @@ private:
   void lower(LocalSliceOp op);
   void lower(LocalZeroPadOp op);
   void lower(PackOp op);
+  void lower(PadOp op);
   void lower(PartTargetsOp op);
   void lower(RopeTableOp op);
   void lower(RowKernelOp op);
@@ -171,6 +172,7 @@ private:
   void lower(SumLeadingOp op);
   void lower(SumSquaresOp op);
   void lower(UnpackOp op);
+  void lower(UnpadOp op);
   void lower(func::ReturnOp op);
 
   /// An argument of a call: a number takes the type that the callee wants.
@@ -525,6 +527,30 @@ void FunctionLowering::lower(UnpackOp op) {
     copyRows(op.getInput(), op.getOutputs(), /*pack=*/false);
 }
 
+void FunctionLowering::lower(PadOp op) {
+  int64_t dim = op.getDim();
+  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  call("sp_pad",
+       {elementBytes(op.getInput()), pointerTo(op.getInput()),
+        pointerTo(op.getResult()), product(shape.take_front(dim)), shape[dim],
+        shapeOf(op.getResult())[dim], product(shape.drop_front(dim + 1)),
+        int64_t(!op.getFill()), int64_t(op.getFill().value_or(0))});
+}
+
+void FunctionLowering::lower(UnpadOp op) {
+  int64_t dim = op.getDim();
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  SmallVector<Argument> arguments{
+      pointerTo(op.getInput()),       pointerTo(op.getResult()),
+      product(shape.take_front(dim)), shape[dim],
+      shapeOf(op.getInput())[dim],    product(shape.drop_front(dim + 1))};
+  if (op.getFold())
+    arguments.insert(arguments.begin(), {context, dtypeOf(op.getInput())});
+  else
+    arguments.insert(arguments.begin(), elementBytes(op.getInput()));
+  call(op.getFold() ? "sp_unpad_fold" : "sp_unpad", arguments);
+}
+
 void FunctionLowering::lower(PartTargetsOp op) {
   int64_t parts = shapeOf(op.getResult()).back(), vocab = op.getVocab();
   // The layout is of logits [S,B,V].
@@ -616,8 +642,9 @@ LogicalResult FunctionLowering::lowerOp(Operation *op) {
       .Case<AttentionGradOp, AttentionOp, BatchMajorOp, CheckTargetsOp,
             CollectiveOp, DropoutOp, EmbeddingGradOp, EmbeddingOp, GemmOp,
             LinearInputGradOp, LinearWeightGradOp, LocalSliceOp, LocalZeroPadOp,
-            PackOp, PartTargetsOp, RopeTableOp, RowKernelOp, ShiftLabelsOp,
-            SumLeadingOp, SumSquaresOp, UnpackOp, func::ReturnOp>([&](auto op) {
+            PackOp, PadOp, PartTargetsOp, RopeTableOp, RowKernelOp,
+            ShiftLabelsOp, SumLeadingOp, SumSquaresOp, UnpackOp, UnpadOp,
+            func::ReturnOp>([&](auto op) {
         lower(op);
         return success();
       })

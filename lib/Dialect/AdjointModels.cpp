@@ -300,9 +300,9 @@ void sp::registerAdjointModels(DialectRegistry &registry) {
     attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
            SubOp, linalg::MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp,
            NegFOp, ReciprocalOp, SqrtOp, RsqrtOp, SquareOp, TanhOp, ErfOp,
-           PowFOp, ElementwiseOp, CopyOp, ReduceOp, MatmulOp, BatchMatmulOp,
-           ContractOp, MatvecOp, VecmatOp, DotOp, BatchMatvecOp, BatchVecmatOp>(
-        context);
+           PowFOp, ElementwiseOp, linalg::CopyOp, ReduceOp, MatmulOp,
+           BatchMatmulOp, ContractOp, MatvecOp, VecmatOp, DotOp, BatchMatvecOp,
+           BatchVecmatOp>(context);
     attach<StepModel, CeilOp, FloorOp, RoundOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

@@ -343,9 +343,9 @@ void sp::registerLayoutModels(DialectRegistry &registry) {
     attach<LinalgModel, GenericOp, MapOp, BroadcastOp, TransposeOp, AddOp,
            SubOp, MulOp, DivOp, MaxOp, MinOp, ExpOp, LogOp, AbsOp, CeilOp,
            FloorOp, NegFOp, ReciprocalOp, RoundOp, SqrtOp, RsqrtOp, SquareOp,
-           TanhOp, ErfOp, PowFOp, SelectOp, ElementwiseOp, CopyOp, ReduceOp,
-           MatmulOp, BatchMatmulOp, ContractOp, MatvecOp, VecmatOp, DotOp,
-           BatchMatvecOp, BatchVecmatOp>(context);
+           TanhOp, ErfOp, PowFOp, SelectOp, ElementwiseOp, linalg::CopyOp,
+           ReduceOp, MatmulOp, BatchMatmulOp, ContractOp, MatvecOp, VecmatOp,
+           DotOp, BatchMatvecOp, BatchVecmatOp>(context);
     FillOp::attachInterface<FillModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {

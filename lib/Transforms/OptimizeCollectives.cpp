@@ -18,6 +18,7 @@
 #include "LayoutUtils.h"
 #include "StraightLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -144,11 +145,13 @@ static Operation *getFirstReader(Operation *op) {
 
 /// The first group of more than one that can be made; what is made changes
 /// which the next can be.
-static Group findGroup(Block &block, int64_t maxBytes) {
+static Group findGroup(Block &block, const DenseSet<Operation *> &syncs,
+                       int64_t maxBytes) {
   using Key = std::tuple<OperationName, Type, Attribute, Attribute>;
   llvm::MapVector<Key, Group> groups;
   for (Operation &op : block) {
-    if (!isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op))
+    if (!isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op) ||
+        syncs.contains(&op))
       continue;
     RankedTensorType from = tensorType(op.getOperand(0));
     auto to = cast<RankedTensorType>(op.getResult(0).getType());
@@ -177,8 +180,13 @@ static Group findGroup(Block &block, int64_t maxBytes) {
 
 void OptimizeCollectives::coalesce(Block &block) {
   MeshOp mesh = MeshOp::lookup(getOperation());
+  // How gradients travel is for `sp-sync-gradients` to say.
+  DenseSet<Operation *> syncs;
+  if (auto function = dyn_cast<func::FuncOp>(block.getParentOp()))
+    for (const GradientSync &sync : findGradientSyncs(function))
+      syncs.insert(sync.ops.begin(), sync.ops.end());
   while (true) {
-    Group group = findGroup(block, coalesceBytes);
+    Group group = findGroup(block, syncs, coalesceBytes);
     if (group.changes.empty())
       return;
     ImplicitLocOpBuilder b(group.changes.front()->getLoc(), group.reader);

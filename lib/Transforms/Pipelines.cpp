@@ -17,6 +17,10 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
   pm.addPass(createSPTensorParallel(tensor));
   // ... and no phase hands a wrong program to the next.
   pm.addPass(createSPVerifyLayouts());
+  if (options.sequenceParallel && options.padSequence) {
+    pm.addPass(createSPPadSequence());
+    pm.addPass(createSPVerifyLayouts());
+  }
   if (options.sequenceParallel) {
     SPSequenceParallelOptions sequence;
     sequence.objective = options.objective;

@@ -8,6 +8,7 @@
 
 #include "LayoutUtils.h"
 #include "StraightLine.h"
+#include "TokenDims.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "sp/Analysis/MinCut.h"
 #include "sp/Transforms/GradientSync.h"
@@ -24,135 +25,8 @@ using namespace sp;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Which dimension of which value is the sequence
-//===----------------------------------------------------------------------===//
-
-/// The sequence dimension of every value that has one, carried by the layout
-/// rules in both directions from what the tensor-parallel regions reduce.
-class TokenDims {
-public:
-  /// On `size` ranks.
-  TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size);
-
-  /// -1 if the value has no (known) sequence dimension.
-  int64_t get(Value value) const {
-    auto it = dims.find(value);
-    return it == dims.end() ? -1 : it->second;
-  }
-  /// The factor of `op`'s rule that is the sequence; blocked if there is none.
-  int64_t getFactor(Operation *op) const;
-
-private:
-  /// A uniform source has none of its own: one constant may serve values with
-  /// different sequence dimensions.
-  void add(Value value, int64_t dim) {
-    if (!isUniformSource(value.getDefiningOp()) &&
-        dims.try_emplace(value, dim).second)
-      worklist.push_back(value);
-  }
-  void visit(Operation *op);
-  void propagate();
-
-  DenseMap<Value, int64_t> dims;
-  SmallVector<Value> worklist;
-};
-
-} // namespace
-
-TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size) {
-  // The hidden states come first. What is smaller, such as a sum over the
-  // sequence, may have other dimensions, which are worth sharding only if that
-  // is possible; so may a hidden state that is transposed for its region. A
-  // vector has features alone.
-  SmallVector<Value> seeds;
-  for (AllReduceOp op : reductions)
-    if (tensorType(op.getResult()).getRank() > 1)
-      seeds.push_back(op.getResult());
-  auto count = [](Value value) { return tensorType(value).getNumElements(); };
-  llvm::stable_sort(seeds,
-                    [&](Value a, Value b) { return count(a) > count(b); });
-  auto divides = [&](Value value) {
-    return tensorType(value).getDimSize(0) % size == 0;
-  };
-  auto largest = llvm::make_filter_range(
-      seeds, [&](Value seed) { return count(seed) == count(seeds.front()); });
-  // If no hidden state can be sharded, that is an error, below.
-  bool anyDivides = llvm::any_of(largest, divides);
-  for (Value seed : seeds)
-    if (divides(seed) || (!anyDivides && count(seed) == count(seeds.front()))) {
-      add(seed, 0);
-      propagate();
-    }
-}
-
-void TokenDims::propagate() {
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    if (Operation *op = value.getDefiningOp())
-      visit(op);
-    for (Operation *user : value.getUsers())
-      visit(user);
-  }
-}
-
-int64_t TokenDims::getFactor(Operation *op) const {
-  auto iface = dyn_cast<LayoutOpInterface>(op);
-  if (!iface)
-    return LayoutRule::kBlocked;
-  LayoutRule rule = iface.getLayoutRule();
-  int64_t factor = LayoutRule::kBlocked;
-  auto meet = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> factors) {
-    for (auto [value, own] : llvm::zip(values, factors)) {
-      int64_t dim = get(value);
-      if (dim < 0)
-        continue;
-      if (own[dim] == LayoutRule::kBlocked ||
-          (factor != LayoutRule::kBlocked && factor != own[dim]))
-        return false;
-      factor = own[dim];
-    }
-    return true;
-  };
-  if (!meet(op->getOperands(), rule.operands) ||
-      !meet(op->getResults(), rule.results))
-    return LayoutRule::kBlocked;
-  return factor;
-}
-
-void TokenDims::visit(Operation *op) {
-  int64_t factor = getFactor(op);
-  if (factor == LayoutRule::kBlocked)
-    return;
-  LayoutRule rule = cast<LayoutOpInterface>(op).getLayoutRule();
-  for (auto [i, value] : llvm::enumerate(op->getOperands()))
-    if (isa<RankedTensorType>(value.getType()))
-      if (int64_t dim = rule.operandDim(i, factor); dim >= 0)
-        add(value, dim);
-  for (auto [i, value] : llvm::enumerate(op->getResults()))
-    if (int64_t dim = rule.resultDim(i, factor); dim >= 0)
-      add(value, dim);
-}
-
-namespace {
-
-//===----------------------------------------------------------------------===//
 // The labelling
 //===----------------------------------------------------------------------===//
-
-/// The all-reduces along `axis` that close regions, of the forward or of the
-/// backward pass: all but those that sum gradients.
-static SmallVector<AllReduceOp> findReductions(func::FuncOp function,
-                                               StringRef axis) {
-  DenseSet<Operation *> syncs;
-  for (const GradientSync &sync : findGradientSyncs(function))
-    syncs.insert(sync.ops.begin(), sync.ops.end());
-  SmallVector<AllReduceOp> reductions;
-  function.walk([&](AllReduceOp op) {
-    if (op.getAxis() == axis && !syncs.contains(op))
-      reductions.push_back(op);
-  });
-  return reductions;
-}
 
 /// What is not traded for anything else: memory and repeated work, or what is
 /// sent.
@@ -395,7 +269,8 @@ LogicalResult Sharder::checkDivisibility() {
                << extent << " (dimension " << dim << " of " << describe(result)
                << ") is not divisible by `" << axis.getValue() << "` = " << size
                << "; choose a sequence length that is a multiple of " << size
-               << ", or run without sequence parallelism (C2)";
+               << ", pad it (pad-sequence), or run without sequence "
+                  "parallelism (C2)";
     }
   }
   return success();

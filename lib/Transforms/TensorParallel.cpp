@@ -155,7 +155,8 @@ private:
   LogicalResult runOnFunction(func::FuncOp function, MeshOp mesh);
   LogicalResult splitAxis(MeshOp mesh);
   LogicalResult addRegion(ParallelRegion &region);
-  LogicalResult findRegion(Operation *closing);
+  FailureOr<std::optional<ParallelRegion>> findRegion(Operation *closing);
+  LogicalResult findRegions(ArrayRef<Operation *> projections);
   LogicalResult findLossRegions(func::FuncOp function);
   LogicalResult findResultRegions(func::FuncOp function);
   void rewrite(ParallelRegion &region, ArrayRef<StringAttr> meshAxes);
@@ -324,7 +325,7 @@ void TensorParallel::rewrite(ParallelRegion &region,
               *whole = operand->get().getDefiningOp();
     bool isGrouped = region.grouped.contains(op->getResult(0));
     int64_t dim = getRegionRule(op).operandDim(operand->getOperandNumber(),
-                                         region.ops.lookup(op));
+                                               region.ops.lookup(op));
     OpBuilder builder(op);
     if (!isUniformSource(whole)) {
       operand->set(SliceOp::create(
@@ -366,8 +367,10 @@ LogicalResult TensorParallel::addRegion(ParallelRegion &region) {
 
 /// Of the dimensions that `closing` sums over, heads and their elements may be
 /// two: takes the first that divides, or else the first of which it can be said
-/// that it does not.
-LogicalResult TensorParallel::findRegion(Operation *closing) {
+/// that it does not. None if no region can be closed; an error if that is the
+/// wrong thing to say.
+FailureOr<std::optional<ParallelRegion>>
+TensorParallel::findRegion(Operation *closing) {
   Projection projection = *Projection::match(closing);
   std::optional<ParallelRegion> first;
   for (int64_t factor : projection.rule.operands[projection.activation]) {
@@ -384,11 +387,72 @@ LogicalResult TensorParallel::findRegion(Operation *closing) {
       continue;
     }
     if (divides(*region, size))
-      return addRegion(*region);
+      return std::optional(std::move(*region));
     if (!first)
       first = std::move(*region);
   }
-  return first ? addRegion(*first) : success();
+  return first;
+}
+
+static int64_t countWeights(const ParallelRegion &region) {
+  int64_t count = 0;
+  for (const auto *found : {&region.columns, &region.rows})
+    for (Operation *op : *found)
+      count += tensorType(op->getOperand(Projection::match(op)->weight))
+                   .getNumElements();
+  return count;
+}
+
+/// Where regions overlap, the first one wins, or the one with more weights to
+/// share (of an MLP and a low-rank adapter in it, the MLP), whichever way
+/// shares more of them in all.
+LogicalResult TensorParallel::findRegions(ArrayRef<Operation *> projections) {
+  auto others = regions;
+  auto othersAssigned = assigned, othersEnds = ends;
+  SmallVector<std::pair<int64_t, Operation *>> candidates;
+  for (Operation *op : projections) {
+    auto region = findRegion(op);
+    if (failed(region))
+      return failure();
+    if (*region)
+      candidates.push_back({countWeights(**region), op});
+  }
+  auto select = [&](bool onlyIfDivides) -> FailureOr<int64_t> {
+    int64_t total = 0;
+    for (auto [count, op] : candidates) {
+      if (ends.contains(op))
+        continue;
+      auto region = findRegion(op);
+      if (failed(region))
+        return failure();
+      if (!*region || (onlyIfDivides && !divides(**region, size)))
+        continue;
+      total += countWeights(**region);
+      if (failed(addRegion(**region)))
+        return failure();
+    }
+    return total;
+  };
+  FailureOr<int64_t> inOrder = select(/*onlyIfDivides=*/false);
+  if (failed(inOrder))
+    return failure();
+  if (regions.size() == others.size() + candidates.size())
+    return success(); // None overlap.
+  llvm::stable_sort(candidates, [](const auto &a, const auto &b) {
+    return a.first > b.first;
+  });
+  std::swap(regions, others);
+  std::swap(assigned, othersAssigned);
+  std::swap(ends, othersEnds);
+  FailureOr<int64_t> byWeight = select(/*onlyIfDivides=*/true);
+  if (failed(byWeight))
+    return failure();
+  if (*byWeight <= *inOrder) {
+    std::swap(regions, others);
+    std::swap(assigned, othersAssigned);
+    std::swap(ends, othersEnds);
+  }
+  return success();
 }
 
 LogicalResult TensorParallel::findLossRegions(func::FuncOp function) {
@@ -434,9 +498,8 @@ LogicalResult TensorParallel::runOnFunction(func::FuncOp function,
   // Of two ways to shard a linear the head's is the one that is asked for.
   if (head == "vocab" && failed(findLossRegions(function)))
     return failure();
-  for (Operation *op : projections)
-    if (!ends.contains(op) && failed(findRegion(op)))
-      return failure();
+  if (failed(findRegions(projections)))
+    return failure();
   // Without a loss the head is a linear that nothing else shards, and whose
   // result leaves.
   if (head == "vocab" && failed(findResultRegions(function)))

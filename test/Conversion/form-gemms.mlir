@@ -2,7 +2,7 @@
 
 // A matmul on a fill is one product.
 // CHECK-LABEL: func.func @matmul
-// CHECK-NEXT:    %[[C:.*]] = sp.gemm %arg0, %arg1 batch 1 m 6 n 4 k 8 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+// CHECK:         %[[C:.*]] = sp.gemm %arg0, %arg1 batch 1 m 6 n 4 k 8 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:    return %[[C]]
 func.func @matmul(%a: tensor<6x8xf32>, %b: tensor<8x4xf32>) -> tensor<6x4xf32> {
   %zero = arith.constant 0.0 : f32

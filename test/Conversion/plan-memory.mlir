@@ -34,6 +34,19 @@ func.func @best_fit(%w: tensor<8x8xf32>, %v: tensor<16x8xf32>, %z: tensor<32x8xf
   return %b, %d, %e, %f : tensor<8x8xf32>, tensor<8x32xf32>, tensor<8x8xf32>, tensor<8x16xf32>
 }
 
+// A rank's slice has bytes of its own: the whole that it is of is not kept for it.
+// CHECK-LABEL: func.func @slice
+// CHECK-SAME: sp.arena_bytes = 768 : i64
+func.func @slice(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<16x8xf32>) {
+  // CHECK: sp.linear {{.*}} {sp.offsets = array<i64: 0>}
+  %a = sp.linear %x, %w : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  // CHECK: sp.local_slice {{.*}}sp.offsets = array<i64: 512>
+  %b = sp.local_slice %a over "tp" dim 0 : tensor<16x8xf32> -> tensor<8x8xf32>
+  // CHECK: sp.linear {{.*}} {sp.offsets = array<i64: 0>}
+  %c = sp.linear %x, %w : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  return %b, %c : tensor<8x8xf32>, tensor<16x8xf32>
+}
+
 // A reshape has no bytes of its own, and keeps its operand's alive.
 // CHECK-LABEL: func.func @reshape
 // CHECK-SAME: sp.activation_bytes = 1024 : i64, sp.arena_bytes = 768 : i64

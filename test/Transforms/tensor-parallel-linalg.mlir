@@ -78,7 +78,7 @@ func.func @turned(%x: tensor<12x8xf32> {sp.input = "x"}, %w1: tensor<16x8xf64>, 
 func.func @adapter(%x: tensor<12x8xf32> {sp.input = "x"}, %w1: tensor<16x8xf32>, %a: tensor<16x2xf32>, %b: tensor<2x8xf32>, %w2: tensor<8x16xf32>) -> tensor<12x8xf32> {
   %i = arith.constant dense<0.0> : tensor<12x16xf32>
   %j = arith.constant dense<0.0> : tensor<12x2xf32>
-  // expected-remark @below {{`linalg.matmul_transpose_b` stays whole}}
+  // expected-remark @below {{`linalg.matmul` stays whole}}
   %low = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
       ins(%x, %b : tensor<12x8xf32>, tensor<2x8xf32>) outs(%j : tensor<12x2xf32>) -> tensor<12x2xf32>
   %up = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],

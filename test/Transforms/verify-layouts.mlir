@@ -477,14 +477,6 @@ func.func @two_partial_operands(%x: tensor<8x4xf32, #sp.layout<dp = shard(0)>>, 
   return
 }
 
-// Work under uniform control flow is checked like all other.
-func.func @inside_if(%x: !xs, %c: i1) {
-  scf.if %c {
-    %0 = sp.scale %x by 2.0 : (!xs) -> !xs
-  }
-  return
-}
-
 // A zero is linear in everything: what a linalg op selects instead of a partial value,
 // and what it yields alone.
 func.func @zero_or_partial(%x: !x, %s: !xs) -> (!x, !x) {

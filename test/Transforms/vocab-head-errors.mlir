@@ -12,9 +12,9 @@ func.func @untied(%x: tensor<6x3x4xf32>, %w: tensor<10x4xf32> {sp.param = "lm_he
 
 // C2: the table of a lookup, by its parameter's name.
 func.func @tied(%ids: tensor<3x6xi64>, %w: tensor<10x4xf32> {sp.param = "model.embed_tokens.weight"}) -> tensor<6x3x10xbf16> {
-  // expected-error @below {{`model.embed_tokens.weight` vocabulary: 10 is not divisible by `tp` = 3}}
   %t = arith.truncf %w : tensor<10x4xf32> to tensor<10x4xbf16>
   %h = sp.embedding %ids, %t : (tensor<3x6xi64>, tensor<10x4xbf16>) -> tensor<6x3x4xbf16>
+  // expected-error @below {{`model.embed_tokens.weight` vocabulary: 10 is not divisible by `tp` = 3}}
   %l = sp.linear %h, %t : (tensor<6x3x4xbf16>, tensor<10x4xbf16>) -> tensor<6x3x10xbf16>
   return %l : tensor<6x3x10xbf16>
 }

@@ -113,13 +113,14 @@ func.func @softmax(%x: tensor<6x3x4xf32>, %w: tensor<10x4xf32>, %n: tensor<10xf3
 
 // -----
 
-func.func @weight_elsewhere(%x: tensor<6x3x4xf32>, %w: tensor<10x4xf32> {sp.param = "w"}, %t: tensor<6x3xi64>) -> (tensor<f32>, tensor<10x4xf32>) {
+func.func @weight_elsewhere(%x: tensor<6x3x4xf32>, %w: tensor<10x4xf32> {sp.param = "w"}, %n: tensor<40xf32>, %t: tensor<6x3xi64>) -> (tensor<f32>, tensor<40xf32>) {
   // expected-remark @below {{`sp.linear` stays whole}}
   %l = sp.linear %x, %w : (tensor<6x3x4xf32>, tensor<10x4xf32>) -> tensor<6x3x10xf32>
-  // expected-remark @below {{`sp.cross_entropy` stays whole: `w` is also read by `arith.mulf`}}
+  // expected-remark @below {{`sp.cross_entropy` stays whole: `sp.rms_norm` needs the whole of dimension 0}}
   %0:2 = sp.cross_entropy %l, %t ignore_index -100 : (tensor<6x3x10xf32>, tensor<6x3xi64>) -> (tensor<f32>, tensor<f32>)
-  %m = arith.mulf %w, %w : tensor<10x4xf32>
-  return %0#0, %m : tensor<f32>, tensor<10x4xf32>
+  %f = tensor.collapse_shape %w [[0, 1]] : tensor<10x4xf32> into tensor<40xf32>
+  %m = sp.rms_norm %f, %n eps 1.0e-06 : (tensor<40xf32>, tensor<40xf32>) -> tensor<40xf32>
+  return %0#0, %m : tensor<f32>, tensor<40xf32>
 }
 // CHECK-LABEL: func.func @weight_elsewhere
 // CHECK:         sp.cross_entropy %

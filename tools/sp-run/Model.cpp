@@ -35,6 +35,11 @@ static cl::opt<std::string>
               cl::desc("with fewer tokens (batch size times sequence length), "
                        "stay tensor parallel (default 0)"),
               cl::value_desc("N"), cl::init("0"));
+static cl::opt<bool> padSequence(
+    "pad-sequence", MODEL_COMMANDS,
+    cl::desc("pad a sequence that the ranks could not share; no number "
+             "changes (default false: an error)"),
+    cl::init(false));
 static cl::opt<bool> sharedEntryGathers(
     "shared-entry-gathers", MODEL_COMMANDS,
     cl::desc("one gather for all linears that read a value (default true)"),
@@ -84,15 +89,10 @@ Expected<ModelOptions> sp::getModelOptions() {
   Expected<DecoderConfig> config = readHuggingFaceConfig(model);
   if (!config)
     return config.takeError();
-  return ModelOptions{model,
-                      *config,
-                      *sizes,
-                      *type,
-                      sequenceParallel,
-                      sharedEntryGathers,
-                      objective,
-                      tokens,
-                      head};
+  return ModelOptions{model,      *config,          *sizes,
+                      *type,      sequenceParallel, sharedEntryGathers,
+                      objective,  tokens,           head,
+                      padSequence};
 }
 
 Expected<Shape> sp::readBatchShape(StringRef path) {
@@ -131,6 +131,7 @@ sp::buildModel(mlir::MLIRContext &context, const ModelOptions &model,
   options.objective = model.objective;
   options.minTokens = model.minTokens;
   options.head = model.head;
+  options.padSequence = model.padSequence;
   mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
   buildParallelizePipeline(pm, options);
   if (build)

@@ -22,6 +22,7 @@ struct ModelOptions {
   std::string objective;
   int64_t minTokens;
   std::string head;
+  bool padSequence;
 };
 llvm::Expected<ModelOptions> getModelOptions();
 

@@ -531,6 +531,46 @@ def SP_CrossEntropyJoinOp : SP_DifferentiableOp<"cross_entropy_join", ["dependsO
   }];
 }
 
+def SP_PadOp : SP_DifferentiableOp<"pad", ["isLinearIn"]> {
+  let summary = "more of one dimension, behind what is there";
+  let description = [{
+    What comes behind repeats the last element along `dim`, or is `fill`.
+
+    Constraints:
+    - (C1) input and result have the same shape, but for `dim`, of which the result has
+      at least as much as the input, and that at least 1.
+    - (C2) the element types are equal.
+    - (C3) `dim` must not be sharded.
+    - (C4) floating point numbers are filled with 0 only.
+  }];
+  let arguments = (ins SP_Tensor:$input, I64Attr:$dim, OptionalAttr<I64Attr>:$fill);
+  let results = (outs SP_Tensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim (`fill` $fill^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def SP_UnpadOp : SP_DifferentiableOp<"unpad", ["isLinearIn"]> {
+  let summary = "the first part of one dimension";
+  let description = [{
+    What is behind it is dropped, or, with `fold`, added to the last element along
+    `dim` that stays: the adjoints of `pad` that fills with zeros and that repeats.
+
+    Constraints:
+    - (C1) as those of `pad`, with input and result exchanged.
+    - (C2) the element types are equal.
+    - (C3) `dim` must not be sharded.
+    - (C4) with `fold` the elements are floating point numbers.
+  }];
+  let arguments = (ins SP_Tensor:$input, I64Attr:$dim, UnitAttr:$fold);
+  let results = (outs SP_Tensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim (`fold` $fold^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def SP_BatchMajorOp : SP_DifferentiableOp<"batch_major", ["isLinearIn"]> {
   let summary = "[S,B,...] -> [B,S,...]: the exit from sequence-major order";
   let description = [{

@@ -78,6 +78,33 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
   ];
 }
 
+def SPPadSequence : Pass<"sp-pad-sequence", "::mlir::ModuleOp"> {
+  let summary = "pads a sequence that the ranks could not share";
+  let description = [{
+    Between `sp-tensor-parallel` and `sp-sequence-parallel`: if the axis's size does
+    not divide the sequence, all values with a sequence dimension get more of it. The
+    dimension is followed as in `sp-sequence-parallel`, through every op that works on
+    each token alone, causal attention, and the cross entropy. Where a value enters,
+    `sp.pad` repeats its last token, or marks targets as ignored; what leaves, or is
+    read by an op that mixes tokens in another way, is cut by `sp.unpad`. So arguments
+    and results keep their types, and every number stays what it was: a token sees
+    none behind it, dropout's masks are functions of the coordinates, and tokens that
+    the loss does not see have zero gradients.
+
+    Constraints:
+    - (C1) the module is tensor-parallel along the axis.
+    - (C2) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
+  }];
+  let dependentDialects = ["::sp::SPDialect"];
+  let options = [
+    Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
+  ];
+  let statistics = [
+    Statistic<"numPadded", "tokens", "tokens by which sequences became longer">,
+  ];
+}
+
 def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
   let summary = "runs the work between tensor-parallel regions on sequence shards";
   let description = [{
@@ -104,7 +131,8 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
 
     Constraints:
     - (C1) the module is tensor-parallel along the axis.
-    - (C2) the sequence length is divisible by the axis's size.
+    - (C2) the sequence length is divisible by the axis's size; `sp-pad-sequence` makes
+      it so.
     - (C3) with `require-all`, every `all_reduce` but those of gradients is split.
     - (C4) `objective` is memory or bytes.
     - (C5) functions are straight-line code: no tensors in regions, calls or further
@@ -293,7 +321,8 @@ def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> 
       `sp.reduce_scatter`;
     - a sum of two reductions becomes the reduction of the sum;
     - collectives of at most `coalesce-bytes` each, of equal kind and layouts, become
-      one of a packed tensor if none of them needs another.
+      one of a packed tensor if none of them needs another; but those of gradients are
+      for `sp-sync-gradients`.
 
     A reduce-scatter and the gather of it never become an all-reduce again.
 

@@ -36,6 +36,10 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       *this, "min-tokens",
       llvm::cl::desc("with fewer tokens, stay tensor parallel"),
       llvm::cl::init(0)};
+  Option<bool> padSequence{
+      *this, "pad-sequence",
+      llvm::cl::desc("pad a sequence that the ranks could not share"),
+      llvm::cl::init(false)};
   Option<bool> requireAll{*this, "require-all",
                           llvm::cl::desc("fail if an all_reduce is not split"),
                           llvm::cl::init(false)};

@@ -27,6 +27,9 @@ std::string Form::str() const {
   std::string text = "tp=" + std::to_string(ranks);
   text += isSequenceParallel ? "" : " sequence-parallel=false";
   text += sharesGathers ? "" : " shared-entry-gathers=false";
+  text += shardsHead ? " head=vocab" : "";
+  text += padsSequence ? " pad-sequence" : "";
+  text += recomputes ? " recompute=all" : "";
   text += isDifferentiatedFirst ? " (differentiated first)" : "";
   return text;
 }
@@ -34,9 +37,18 @@ std::string Form::str() const {
 ArrayRef<Form> test::listForms() {
   // Any few in a row differ in much.
   static constexpr Form forms[] = {
-      {2, true, true, false}, {4, true, false, false},  {2, false, true, false},
-      {4, true, false, true}, {2, true, false, false},  {4, true, true, false},
-      {2, true, true, true},  {4, false, false, false},
+      {2, true, true, false},
+      {4, true, false, false, /*shardsHead=*/true},
+      {2, false, true, false},
+      {4, true, false, true},
+      {2, true, false, false, false, /*padsSequence=*/true},
+      {4, true, true, false, false, false, /*recomputes=*/true},
+      {2, true, true, true},
+      {4, false, false, false, true},
+      {4, true, true, false, true, true, true},
+      {2, true, false, false},
+      {4, true, true, false, false, true},
+      {2, true, true, false, true, false, true},
   };
   return forms;
 }
@@ -79,6 +91,8 @@ static void addParallelism(PassManager &pm, const Form &form) {
   options.tp = form.ranks;
   options.sequenceParallel = form.isSequenceParallel;
   options.sharedEntryGathers = form.sharesGathers;
+  options.head = form.shardsHead ? "vocab" : "replicated";
+  options.padSequence = form.padsSequence;
   buildParallelizePipeline(pm, options);
 }
 
@@ -118,6 +132,7 @@ std::optional<FormError> test::applyForm(ModuleOp module, const Form &form,
       addParallelism(pm, form);
     GradientOptions options;
     options.syncAtEnd = form.sharesGathers;
+    options.recompute = form.recomputes ? "all" : "auto";
     buildGradientPipeline(pm, options);
   }
   if (failed(pm.run(module)))

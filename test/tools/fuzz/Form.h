@@ -23,6 +23,10 @@ struct Form {
   bool sharesGathers;
   /// Sequence parallelism on the differentiated program.
   bool isDifferentiatedFirst;
+  bool shardsHead = false;
+  bool padsSequence = false;
+  /// As much as can be is run again in the backward pass.
+  bool recomputes = false;
 
   std::string str() const;
 };

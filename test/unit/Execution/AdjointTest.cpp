@@ -454,6 +454,23 @@ ProgramText makePacked() {
   return text;
 }
 
+/// Padding that repeats and that fills, and what cuts and folds it.
+ProgramText makePadding() {
+  ProgramText text(-2, 2);
+  std::string x = text.parameter("x", {2, 3, 2});
+  auto add = [&](const std::string &name, const std::string &op,
+                 const Extents &from, const Extents &to) {
+    text.add("%" + name + " = sp." + op + " : " + tensor(from) + " -> " +
+             tensor(to));
+    text.use("%" + name, to);
+  };
+  add("repeated", "pad " + x + " dim 1", {2, 3, 2}, {2, 5, 2});
+  add("filled", "pad " + x + " dim 0 fill 0", {2, 3, 2}, {4, 3, 2});
+  add("cut", "unpad %repeated dim 1", {2, 5, 2}, {2, 1, 2});
+  add("folded", "unpad %filled dim 2 fold", {4, 3, 2}, {4, 3, 1});
+  return text;
+}
+
 ProgramText makeLinalg() {
   ProgramText text(0.4, 1.6);
   std::string t = tensor(kShape);
@@ -886,6 +903,7 @@ const NamedProgram kPrograms[] = {
     {"CrossEntropy", makeCrossEntropy},
     {"CrossEntropyOverParts", makeCrossEntropyOverParts},
     {"Packed", makePacked},
+    {"Padding", makePadding},
     {"Linalg", makeLinalg},
     {"LinalgReductions", makeLinalgReductions},
     {"Conversions", makeConversions},

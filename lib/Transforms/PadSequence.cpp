@@ -1,0 +1,218 @@
+//===- PadSequence.cpp - a sequence that any number of ranks can share ----===//
+//
+// Every value with a sequence dimension gets more of it, where ops work on each
+// token alone, or on those before it. What enters there is padded, what leaves
+// is cut, so all else, and the caller, see the sequence as it is: an op that
+// mixes tokens reads the cut value rather than a wrong one.
+//
+// Padding repeats the last token, because an op may not be defined for zeros;
+// only targets are padded with what the loss ignores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutUtils.h"
+#include "StraightLine.h"
+#include "TokenDims.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "sp/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+namespace sp {
+#define GEN_PASS_DEF_SPPADSEQUENCE
+#include "sp/Transforms/Passes.h.inc"
+} // namespace sp
+
+using namespace mlir;
+using namespace sp;
+
+namespace {
+
+class Padder {
+public:
+  Padder(func::FuncOp function, StringRef axis, int64_t size);
+
+  /// What all sequence dimensions are multiples of, now and after `rewrite`.
+  int64_t getExtent() const { return extent; }
+  int64_t getPaddedExtent() const { return llvm::alignTo(extent, size); }
+  void rewrite();
+
+private:
+  bool isPadded(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && padded.contains(op) && tokens.get(value) >= 0;
+  }
+  /// Attention over the sequence, rather than over another dimension.
+  bool mixesTokens(Operation *op) const {
+    return isa<AttentionOp>(op) && tokens.getFactor(op) == LayoutRule::kBlocked;
+  }
+  bool canBePadded(Operation *op) const;
+  /// -1 if the operand has no sequence dimension.
+  int64_t getDim(OpOperand &operand) const;
+  RankedTensorType getPaddedType(Value value, int64_t dim) const;
+  void rewriteOperand(OpOperand &operand);
+  Value getPaddedValue(OpOperand &operand, int64_t dim);
+  Value getCut(Value value);
+
+  Block &body;
+  int64_t size, extent = 0;
+  TokenDims tokens;
+  SetVector<Operation *> padded;
+  /// What values that are padded were before.
+  DenseMap<Value, Type> types;
+  DenseMap<Value, Value> cuts;
+  DenseMap<std::tuple<Value, int64_t, IntegerAttr>, Value> pads;
+};
+
+} // namespace
+
+Padder::Padder(func::FuncOp function, StringRef axis, int64_t size)
+    : body(function.front()), size(size),
+      tokens(findReductions(function, axis), size) {
+  for (Operation &op : body) {
+    if (!canBePadded(&op))
+      continue;
+    padded.insert(&op);
+    for (OpOperand &operand : op.getOpOperands())
+      if (int64_t dim = getDim(operand); dim >= 0)
+        extent = std::gcd(extent, shapeOf(operand.get())[dim]);
+  }
+}
+
+/// The targets of a loss, which skips those that it ignores.
+static OpOperand *getTargets(Operation *op) {
+  if (auto loss = dyn_cast<CrossEntropyOp>(op))
+    return &loss.getTargetsMutable();
+  if (auto loss = dyn_cast<CrossEntropyJoinOp>(op))
+    return &loss.getTargetsMutable();
+  return nullptr;
+}
+
+bool Padder::canBePadded(Operation *op) const {
+  auto hasDim = [&](Value value) { return tokens.get(value) >= 0; };
+  // No token sees a later one.
+  if (mixesTokens(op))
+    return cast<AttentionOp>(op).getCausal() &&
+           llvm::all_of(op->getOperands(), hasDim) && hasDim(op->getResult(0));
+  int64_t factor = tokens.getFactor(op);
+  if (factor == LayoutRule::kBlocked || op->getNumOperands() == 0)
+    return false;
+  // What is ignored can only be put where the targets come from.
+  if (OpOperand *targets = getTargets(op))
+    return hasDim(targets->get()) && !isPadded(targets->get());
+  return !cast<LayoutOpInterface>(op).getLayoutRule().isReduction[factor] &&
+         llvm::all_of(op->getResults(), hasDim);
+}
+
+int64_t Padder::getDim(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  if (!isa<RankedTensorType>(operand.get().getType()))
+    return -1;
+  if (mixesTokens(op))
+    return tokens.get(operand.get());
+  return cast<LayoutOpInterface>(op).getLayoutRule().operandDim(
+      operand.getOperandNumber(), tokens.getFactor(op));
+}
+
+RankedTensorType Padder::getPaddedType(Value value, int64_t dim) const {
+  RankedTensorType type = tensorType(value);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = shape[dim] / extent * getPaddedExtent();
+  return type.clone(shape);
+}
+
+Value Padder::getPaddedValue(OpOperand &operand, int64_t dim) {
+  Value value = operand.get();
+  RankedTensorType type = getPaddedType(value, dim);
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  if (Operation *source = value.getDefiningOp(); isUniformSource(source))
+    return cloneSource(builder, source, type);
+  IntegerAttr fill;
+  if (&operand == getTargets(operand.getOwner()))
+    fill = operand.getOwner()->getAttrOfType<IntegerAttr>("ignore_index");
+  Value &pad = pads[{value, dim, fill}];
+  if (!pad)
+    pad = PadOp::create(builder, value.getLoc(), type, value,
+                        builder.getI64IntegerAttr(dim), fill);
+  return pad;
+}
+
+Value Padder::getCut(Value value) {
+  Value &cut = cuts[value];
+  if (!cut) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    cut = UnpadOp::create(builder, value.getLoc(), types.lookup(value), value,
+                          tokens.get(value), /*fold=*/false);
+  }
+  return cut;
+}
+
+void Padder::rewriteOperand(OpOperand &operand) {
+  if (!padded.contains(operand.getOwner())) {
+    if (isPadded(operand.get()))
+      operand.set(getCut(operand.get()));
+    return;
+  }
+  int64_t dim = getDim(operand);
+  if (dim >= 0 && !isPadded(operand.get()))
+    operand.set(getPaddedValue(operand, dim));
+}
+
+void Padder::rewrite() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : body)
+    ops.push_back(&op);
+  for (Operation *op : padded)
+    for (Value result : op->getResults())
+      types[result] = result.getType();
+  // Dimensions follow from the types, so all operands come before all types.
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands())
+      rewriteOperand(operand);
+  for (Operation *op : padded) {
+    for (Value result : op->getResults())
+      if (int64_t dim = tokens.get(result); dim >= 0)
+        result.setType(getPaddedType(result, dim));
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      expand.setStaticOutputShape(expand.getResultType().getShape());
+  }
+}
+
+namespace {
+struct PadSequence : sp::impl::SPPadSequenceBase<PadSequence> {
+  using SPPadSequenceBase::SPPadSequenceBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshOp mesh = MeshOp::lookup(module);
+    if (!mesh || mesh.getAxisSize(axis) == 0) {
+      emitError(module.getLoc())
+          << "sp-pad-sequence: the module has no mesh with an axis `"
+          << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
+      return signalPassFailure();
+    }
+    if (failed(verifyStraightLine(module, "sp-pad-sequence", "C2")))
+      return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isDeclaration())
+        runOnFunction(function, mesh.getAxisSize(axis));
+  }
+
+private:
+  void runOnFunction(func::FuncOp function, int64_t size) {
+    Padder padder(function, axis, size);
+    int64_t extent = padder.getExtent();
+    if (extent % size == 0)
+      return;
+    padder.rewrite();
+    numPadded += padder.getPaddedExtent() - extent;
+    emitRemark(getNameLoc(function))
+        << "pads the sequence from " << extent << " to "
+        << padder.getPaddedExtent() << ", for `" << StringRef(axis)
+        << "` = " << size;
+  }
+};
+} // namespace

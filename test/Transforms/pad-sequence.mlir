@@ -1,0 +1,106 @@
+// RUN: sp-opt %s --sp-tensor-parallel=tp=2 --sp-pad-sequence --sp-verify-layouts --mlir-print-local-scope --split-input-file --verify-diagnostics=only-expected | FileCheck -enable-var-scope %s
+
+// What enters is padded by its last token, what leaves is cut; all between has one
+// more token, and the sum over tokens reads the five that there are.
+// CHECK-LABEL: func.func @mlp
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<5x2x8xf32>
+// CHECK-SAME:    -> (tensor<5x2x8xf32>, tensor<8xf32>)
+// CHECK:         %[[P:.*]] = sp.pad %[[X]] dim 0 : tensor<5x2x8xf32> -> tensor<6x2x8xf32>
+// CHECK:         sp.linear {{.*}} -> tensor<6x2x16xf32, #sp.layout<tp = shard(2)>>
+// CHECK:         %[[O:.*]] = sp.all_reduce {{.*}} -> tensor<6x2x8xf32>
+// CHECK:         %[[Y:.*]] = arith.addf %[[P]], %[[O]] : tensor<6x2x8xf32>
+// CHECK-NEXT:    %[[C:.*]] = sp.unpad %[[Y]] dim 0 : tensor<6x2x8xf32> -> tensor<5x2x8xf32>
+// CHECK-NEXT:    %[[S:.*]] = sp.sum_leading %[[C]] count 2
+// CHECK-NEXT:    return %[[C]], %[[S]]
+func.func @mlp(%x: tensor<5x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> (tensor<5x2x8xf32>, tensor<8xf32>) {
+  %h = sp.linear %x, %w1 : (tensor<5x2x8xf32>, tensor<16x8xf32>) -> tensor<5x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<5x2x16xf32>, tensor<8x16xf32>) -> tensor<5x2x8xf32>
+  %y = arith.addf %x, %o : tensor<5x2x8xf32>
+  %s = sp.sum_leading %y count 2 : (tensor<5x2x8xf32>) -> tensor<8xf32>
+  return %y, %s : tensor<5x2x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Flattened tokens: sequence-major, so they too are padded at the end. A splat is
+// made longer.
+// CHECK-LABEL: func.func @flat
+// CHECK:         %[[P:.*]] = sp.pad %{{.*}} dim 0 : tensor<3x2x8xf32> -> tensor<4x2x8xf32>
+// CHECK:         tensor.collapse_shape %[[P]] {{.*}} : tensor<4x2x8xf32> into tensor<8x8xf32>
+// CHECK:         arith.constant dense<2.000000e+00> : tensor<4x2x8xf32>
+// CHECK:         tensor.expand_shape {{.*}} output_shape [4, 2, 8] : tensor<8x8xf32> into tensor<4x2x8xf32>
+// CHECK:         sp.unpad {{.*}} dim 0 : tensor<4x2x8xf32> -> tensor<3x2x8xf32>
+func.func @flat(%x: tensor<3x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<3x2x8xf32> {
+  %f = tensor.collapse_shape %x [[0, 1], [2]] : tensor<3x2x8xf32> into tensor<6x8xf32>
+  %h = sp.linear %f, %w1 : (tensor<6x8xf32>, tensor<16x8xf32>) -> tensor<6x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<6x16xf32>, tensor<8x16xf32>) -> tensor<6x8xf32>
+  %two = arith.constant dense<2.0> : tensor<3x2x8xf32>
+  %e = tensor.expand_shape %o [[0, 1], [2]] output_shape [3, 2, 8] : tensor<6x8xf32> into tensor<3x2x8xf32>
+  %y = arith.mulf %e, %two : tensor<3x2x8xf32>
+  return %y : tensor<3x2x8xf32>
+}
+
+// -----
+
+// Causal attention sees nothing behind a token ...
+// CHECK-LABEL: func.func @causal
+// CHECK:         sp.attention {{.*}} causal : {{.*}} -> tensor<4x2x2x4xf32
+// CHECK:         sp.unpad {{.*}} dim 0 : tensor<4x2x8xf32> -> tensor<3x2x8xf32>
+// CHECK-NEXT:    return
+func.func @causal(%x: tensor<3x2x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor<8x8xf32>) -> tensor<3x2x8xf32> {
+  %h = sp.linear %x, %w1 : (tensor<3x2x8xf32>, tensor<8x8xf32>) -> tensor<3x2x8xf32>
+  %q = tensor.expand_shape %h [[0], [1], [2, 3]] output_shape [3, 2, 2, 4] : tensor<3x2x8xf32> into tensor<3x2x2x4xf32>
+  %a = sp.attention %q, %q, %q scale 0.5 causal : (tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>) -> tensor<3x2x2x4xf32>
+  %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<3x2x2x4xf32> into tensor<3x2x8xf32>
+  %o = sp.linear %c, %w2 : (tensor<3x2x8xf32>, tensor<8x8xf32>) -> tensor<3x2x8xf32>
+  %y = arith.addf %x, %o : tensor<3x2x8xf32>
+  return %y : tensor<3x2x8xf32>
+}
+
+// -----
+
+// ... the other kind gets what there is.
+// CHECK-LABEL: func.func @all_to_all
+// CHECK:         %[[Q:.*]] = tensor.expand_shape {{.*}} into tensor<4x2x2x4xf32
+// CHECK-NEXT:    %[[C:.*]] = sp.unpad %[[Q]] dim 0 : {{.*}} -> tensor<3x2x2x4xf32
+// CHECK-NEXT:    %[[A:.*]] = sp.attention %[[C]], %[[C]], %[[C]] scale 5.000000e-01 :
+// CHECK-NEXT:    %[[P:.*]] = sp.pad %[[A]] dim 0 : {{.*}} -> tensor<4x2x2x4xf32
+// CHECK-NEXT:    tensor.collapse_shape %[[P]]
+func.func @all_to_all(%x: tensor<3x2x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor<8x8xf32>) -> tensor<3x2x8xf32> {
+  %h = sp.linear %x, %w1 : (tensor<3x2x8xf32>, tensor<8x8xf32>) -> tensor<3x2x8xf32>
+  %q = tensor.expand_shape %h [[0], [1], [2, 3]] output_shape [3, 2, 2, 4] : tensor<3x2x8xf32> into tensor<3x2x2x4xf32>
+  %a = sp.attention %q, %q, %q scale 0.5 : (tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>, tensor<3x2x2x4xf32>) -> tensor<3x2x2x4xf32>
+  %c = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<3x2x2x4xf32> into tensor<3x2x8xf32>
+  %o = sp.linear %c, %w2 : (tensor<3x2x8xf32>, tensor<8x8xf32>) -> tensor<3x2x8xf32>
+  %y = arith.addf %x, %o : tensor<3x2x8xf32>
+  return %y : tensor<3x2x8xf32>
+}
+
+// -----
+
+// Token ids repeat the last one, targets are ignored behind it.
+// CHECK-LABEL: func.func @loss
+// CHECK-SAME:    %[[IDS:[^:]*]]: tensor<2x3xi64>{{[^%]*}}%[[TARGETS:[^:]*]]: tensor<3x2xi64>
+// CHECK-DAG:     sp.pad %[[IDS]] dim 1 : tensor<2x3xi64> -> tensor<2x4xi64>
+// CHECK-DAG:     %[[T:.*]] = sp.pad %[[TARGETS]] dim 0 fill -100 : tensor<3x2xi64> -> tensor<4x2xi64>
+// CHECK:         sp.cross_entropy %{{.*}}, %[[T]] ignore_index -100 : (tensor<4x2x8xf32>, tensor<4x2xi64>)
+func.func @loss(%ids: tensor<2x3xi64>, %targets: tensor<3x2xi64>, %table: tensor<8x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<f32> {
+  %x = sp.embedding %ids, %table : (tensor<2x3xi64>, tensor<8x8xf32>) -> tensor<3x2x8xf32>
+  %h = sp.linear %x, %w1 : (tensor<3x2x8xf32>, tensor<16x8xf32>) -> tensor<3x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<3x2x16xf32>, tensor<8x16xf32>) -> tensor<3x2x8xf32>
+  %sum, %count = sp.cross_entropy %o, %targets ignore_index -100 : (tensor<3x2x8xf32>, tensor<3x2xi64>) -> (tensor<f32>, tensor<f32>)
+  return %sum : tensor<f32>
+}
+
+// -----
+
+// A sequence that divides stays as it is.
+// CHECK-LABEL: func.func @even
+// CHECK-NOT:     sp.pad
+// CHECK-NOT:     sp.unpad
+// CHECK:         return
+func.func @even(%x: tensor<4x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<4x2x8xf32> {
+  %h = sp.linear %x, %w1 : (tensor<4x2x8xf32>, tensor<16x8xf32>) -> tensor<4x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<4x2x16xf32>, tensor<8x16xf32>) -> tensor<4x2x8xf32>
+  return %o : tensor<4x2x8xf32>
+}
