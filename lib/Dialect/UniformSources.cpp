@@ -34,11 +34,11 @@ bool sp::isZeroSource(Operation *op) {
 }
 
 void sp::eraseUnusedSource(Operation *op) {
-  if (!isUniformSource(op) || !op->use_empty())
+  bool isSource = isUniformSource(op) || isa_and_nonnull<arith::ConstantOp>(op);
+  if (!isSource || !op->use_empty())
     return;
   SmallVector<Value> operands(op->getOperands());
   op->erase();
   for (Value operand : operands)
-    if (Operation *def = operand.getDefiningOp())
-      eraseUnusedSource(def);
+    eraseUnusedSource(operand.getDefiningOp());
 }

@@ -185,3 +185,54 @@ LogicalResult RegionFinder::visit(Operation *op, int64_t factor) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Regions that overlap
+//===----------------------------------------------------------------------===//
+
+static int64_t countWeights(const ParallelRegion &region) {
+  int64_t count = 0;
+  for (const auto *ends : {&region.columns, &region.rows})
+    for (Operation *op : *ends)
+      count += tensorType(op->getOperand(Projection::match(op)->weight))
+                   .getNumElements();
+  return count;
+}
+
+std::vector<ParallelRegion>
+sp::chooseRegions(std::vector<ParallelRegion> candidates) {
+  DenseMap<Operation *, unsigned> owners;
+  SmallVector<bool> chosen(candidates.size());
+  auto choose = [&](unsigned i) {
+    chosen[i] = true;
+    for (auto [op, factor] : candidates[i].ops)
+      owners[op] = i;
+  };
+  auto getRivals = [&](unsigned i) {
+    llvm::SmallSetVector<unsigned, 2> rivals;
+    for (auto [op, factor] : candidates[i].ops)
+      if (auto it = owners.find(op); it != owners.end() && chosen[it->second])
+        rivals.insert(it->second);
+    return rivals;
+  };
+  for (unsigned i = 0; i < candidates.size(); ++i)
+    if (getRivals(i).empty())
+      choose(i);
+  for (unsigned i = 0; i < candidates.size(); ++i) {
+    if (chosen[i])
+      continue;
+    auto rivals = getRivals(i);
+    int64_t excluded = 0;
+    for (unsigned rival : rivals)
+      excluded += countWeights(candidates[rival]);
+    if (countWeights(candidates[i]) <= excluded)
+      continue;
+    for (unsigned rival : rivals)
+      chosen[rival] = false;
+    choose(i);
+  }
+  std::vector<ParallelRegion> regions;
+  for (auto [region, isChosen] : llvm::zip(candidates, chosen))
+    if (isChosen)
+      regions.push_back(std::move(region));
+  return regions;
+}

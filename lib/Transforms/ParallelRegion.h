@@ -89,6 +89,12 @@ private:
   std::string reason;
 };
 
+/// Of regions that overlap the first, unless another one shares out more
+/// weights than all that it excludes: of an MLP and a low-rank adapter in it,
+/// the MLP.
+std::vector<ParallelRegion>
+chooseRegions(std::vector<ParallelRegion> candidates);
+
 } // namespace sp
 
 #endif // SP_LIB_TRANSFORMS_PARALLELREGION_H

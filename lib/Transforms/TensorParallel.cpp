@@ -394,63 +394,30 @@ TensorParallel::findRegion(Operation *closing) {
   return first;
 }
 
-static int64_t countWeights(const ParallelRegion &region) {
-  int64_t count = 0;
-  for (const auto *found : {&region.columns, &region.rows})
-    for (Operation *op : *found)
-      count += tensorType(op->getOperand(Projection::match(op)->weight))
-                   .getNumElements();
-  return count;
-}
-
-/// Where regions overlap, the first one wins, or the one with more weights to
-/// share (of an MLP and a low-rank adapter in it, the MLP), whichever way
-/// shares more of them in all.
 LogicalResult TensorParallel::findRegions(ArrayRef<Operation *> projections) {
-  auto others = regions;
-  auto othersAssigned = assigned, othersEnds = ends;
-  SmallVector<std::pair<int64_t, Operation *>> candidates;
+  std::vector<ParallelRegion> candidates;
+  DenseSet<Operation *> closed;
   for (Operation *op : projections) {
+    if (ends.contains(op) || closed.contains(op))
+      continue;
     auto region = findRegion(op);
     if (failed(region))
       return failure();
-    if (*region)
-      candidates.push_back({countWeights(**region), op});
+    if (!*region)
+      continue;
+    closed.insert((*region)->rows.begin(), (*region)->rows.end());
+    candidates.push_back(std::move(**region));
   }
-  auto select = [&](bool onlyIfDivides) -> FailureOr<int64_t> {
-    int64_t total = 0;
-    for (auto [count, op] : candidates) {
-      if (ends.contains(op))
-        continue;
-      auto region = findRegion(op);
-      if (failed(region))
-        return failure();
-      if (!*region || (onlyIfDivides && !divides(**region, size)))
-        continue;
-      total += countWeights(**region);
-      if (failed(addRegion(**region)))
-        return failure();
-    }
-    return total;
-  };
-  FailureOr<int64_t> inOrder = select(/*onlyIfDivides=*/false);
-  if (failed(inOrder))
-    return failure();
-  if (regions.size() == others.size() + candidates.size())
-    return success(); // None overlap.
-  llvm::stable_sort(candidates, [](const auto &a, const auto &b) {
-    return a.first > b.first;
-  });
-  std::swap(regions, others);
-  std::swap(assigned, othersAssigned);
-  std::swap(ends, othersEnds);
-  FailureOr<int64_t> byWeight = select(/*onlyIfDivides=*/true);
-  if (failed(byWeight))
-    return failure();
-  if (*byWeight <= *inOrder) {
-    std::swap(regions, others);
-    std::swap(assigned, othersAssigned);
-    std::swap(ends, othersEnds);
+  for (ParallelRegion &region : chooseRegions(std::move(candidates)))
+    if (failed(addRegion(region)))
+      return failure();
+  // What was not chosen may close another region, or says why it cannot.
+  for (Operation *op : projections) {
+    if (ends.contains(op))
+      continue;
+    auto region = findRegion(op);
+    if (failed(region) || (*region && failed(addRegion(**region))))
+      return failure();
   }
   return success();
 }

@@ -863,3 +863,30 @@ func.func @f(%t: tensor<8x2xi64>) {
   %0 = sp.part_targets %t vocab 6 ignore_index -100 : tensor<8x2xi64> -> tensor<8x2x4xi64>
   return
 }
+
+// -----
+
+// gemm C1
+func.func @elements(%a: tensor<6x8xf32>, %b: tensor<8x4xf32>) {
+  // expected-error @below {{rhs has 32 elements, must have 40 (C1)}}
+  %c = sp.gemm %a, %b batch 1 m 6 n 5 k 8 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+// gemm C1
+func.func @init(%a: tensor<6x8xf32>, %b: tensor<8x4xf32>, %i: tensor<4x6xf32>) {
+  // expected-error @below {{init is 'tensor<4x6xf32>', must be 'tensor<6x4xf32>' (C1)}}
+  %c = sp.gemm %a, %b plus %i batch 1 m 6 n 4 k 8 : (tensor<6x8xf32>, tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<6x4xf32>
+  return
+}
+
+// -----
+
+// gemm C2
+func.func @types(%a: tensor<6x8xf32>, %b: tensor<8x4xf64>) {
+  // expected-error @below {{mixes element types 'f32' and 'f64' (C2)}}
+  %c = sp.gemm %a, %b batch 1 m 6 n 4 k 8 : (tensor<6x8xf32>, tensor<8x4xf64>) -> tensor<6x4xf32>
+  return
+}

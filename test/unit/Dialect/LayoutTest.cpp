@@ -196,11 +196,11 @@ TEST_F(LayoutTest, LeadingDimsAreDistinct) {
 // but late. An op that is not listed here must have one.
 TEST_F(LayoutTest, EveryOpHasALayoutRuleOrWorksOnLocalTensors) {
   // The ops of localised programs, the insides of row kernels, and the mesh.
-  llvm::StringSet<> exempt{"sp.collective",     "sp.local_slice",
-                           "sp.local_zero_pad", "sp.check_targets",
-                           "sp.gemm", "sp.part_targets",   "sp.row_kernel",
-                           "sp.row_reduce",     "sp.col_index",
-                           "sp.yield",          "sp.mesh"};
+  llvm::StringSet<> exempt{
+      "sp.collective",    "sp.local_slice",  "sp.local_zero_pad",
+      "sp.check_targets", "sp.part_targets", "sp.gemm",
+      "sp.row_kernel",    "sp.row_reduce",   "sp.col_index",
+      "sp.yield",         "sp.mesh"};
   unsigned withRule = 0;
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
     if (name.getDialectNamespace() != "sp")
