@@ -780,9 +780,9 @@ LogicalResult FunctionLowering::verify() {
 static constexpr int64_t kCallsPerPart = 128;
 
 void FunctionLowering::beginPart() {
-  std::string name = getProgramSymbol(source.getName());
+  std::string name = source.getName().str();
   if (numParts++ > 0)
-    name += "_part_" + std::to_string(numParts);
+    name = "part_" + std::to_string(numParts) + "_of_" + name;
   numCallsInPart = 0;
   builder.setInsertionPoint(source);
   auto type = LLVM::LLVMFunctionType::get(builder.getI32Type(),
@@ -842,8 +842,11 @@ struct ConvertSPToLLVM : sp::impl::ConvertSPToLLVMBase<ConvertSPToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshOp mesh = MeshOp::lookup(module);
-    ModuleSymbols symbols(module);
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    // Before any symbol of ours is made, which a function might be called like.
+    for (func::FuncOp function : functions)
+      function.setName(getProgramSymbol(function.getName()));
+    ModuleSymbols symbols(module);
     for (func::FuncOp function : functions) {
       if (function.isDeclaration()) {
         symbols.table.erase(function);

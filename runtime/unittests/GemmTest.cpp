@@ -176,6 +176,27 @@ TEST(Gemm, SplitsByRowsToTheBit) {
   }
 }
 
+TEST(Gemm, OfABatchIsThatOfEachOfItsMatrices) {
+  sp_context context(0, 1, 1);
+  for (int options = 0; options < 8; ++options) {
+    Product p = {
+        bool(options & 1), bool(options & 2), bool(options & 4), 5, 3, 4,
+        /*slack=*/0};
+    constexpr int64_t batch = 3;
+    auto a = randomValues<double>(batch * p.m * p.k, 1);
+    auto b = randomValues<double>(batch * p.k * p.n, 2);
+    auto expected = randomValues<double>(batch * p.m * p.n, 3), c = expected;
+    for (int64_t i = 0; i < batch; ++i)
+      run(context, p, &a[i * p.m * p.k], &b[i * p.k * p.n],
+          &expected[i * p.m * p.n]);
+    ASSERT_EQ(sp_batch_gemm(&context, SP_F64, p.transA, p.transB, p.accumulate,
+                            batch, p.m, p.n, p.k, a.data(), b.data(), c.data()),
+              0)
+        << context.getError();
+    EXPECT_TRUE(sameBits(c, expected)) << options;
+  }
+}
+
 TEST(Gemm, RefusesBadArguments) {
   float x[4] = {};
   {
