@@ -1,19 +1,16 @@
 //===- FormRowKernels.cpp - token-local ops become row kernels ------------===//
 //
-// One small builder per op says what happens to the elements of a row; the rest
-// (rows and columns, maps, widening bf16) is shared.
+// One small builder per op says what happens to the elements of a row.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "KernelBuilder.h"
+#include "LinalgKernels.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "sp/Conversion/Passes.h"
-#include "sp/Dialect/LinalgReductions.h"
 #include "sp/Dialect/SPOps.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <limits>
 
 namespace sp {
 #define GEN_PASS_DEF_SPFORMROWKERNELS
@@ -24,190 +21,8 @@ using namespace mlir;
 using namespace sp;
 
 //===----------------------------------------------------------------------===//
-// What is shared
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A row kernel under construction. Rows are the leading dimensions of a tensor
-/// and columns its last one, unless said otherwise.
-class KernelBuilder {
-public:
-  KernelBuilder(Operation *op, int64_t rows, int64_t cols)
-      : op(op), builder(op), rows(rows), cols(cols) {
-    MLIRContext *context = op->getContext();
-    row = getAffineDimExpr(0, context);
-    col = getAffineDimExpr(1, context);
-  }
-  /// With the rows and columns of `shape`.
-  KernelBuilder(Operation *op, ArrayRef<int64_t> shape)
-      : KernelBuilder(op,
-                      shape.empty() ? 1 : llvm::product_of(shape.drop_back()),
-                      shape.empty() ? 1 : shape.back()) {}
-
-  /// The element at (row, column) of a [rows, cols] tensor; of a [cols] vector;
-  /// of a [rows] column.
-  AffineExpr dense() { return row * cols + col; }
-  AffineExpr perColumn() { return col; }
-  AffineExpr perRow() { return row; }
-
-  /// The number of the element for the body. What is read twice is one input.
-  unsigned input(Value value, AffineExpr offset) {
-    AffineMap map = AffineMap::get(2, 0, offset);
-    unsigned number = 0;
-    while (number < inputs.size() &&
-           (inputs[number] != value || inputMaps[number] != map))
-      ++number;
-    if (number == inputs.size()) {
-      inputs.push_back(value);
-      inputMaps.push_back(map);
-    }
-    slots.push_back(number);
-    return slots.size() - 1;
-  }
-  unsigned output(RankedTensorType type) {
-    outputs.push_back(type);
-    return outputs.size() - 1;
-  }
-  /// That the value yielded next goes to `output` at `offset`.
-  void store(unsigned output, AffineExpr offset) {
-    outputResults.push_back(output);
-    outputMaps.push_back(AffineMap::get(2, 0, offset));
-  }
-
-  using Body =
-      function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
-  /// Creates the kernel. `body` gets the inputs' elements, bf16 as f32, and
-  /// gives what `store` announced; f32 is rounded to bf16 outputs.
-  RowKernelOp finish(Body body);
-
-  AffineExpr row, col;
-
-private:
-  Operation *op;
-  OpBuilder builder;
-  int64_t rows, cols;
-  SmallVector<Value> inputs;
-  SmallVector<unsigned> slots;
-  SmallVector<AffineMap> inputMaps, outputMaps;
-  SmallVector<Type> outputs;
-  SmallVector<int64_t> outputResults;
-};
-
-} // namespace
-
-RowKernelOp KernelBuilder::finish(Body body) {
-  Location loc = op->getLoc();
-  auto kernel =
-      RowKernelOp::create(builder, loc, outputs, inputs, rows, cols,
-                          builder.getAffineMapArrayAttr(inputMaps),
-                          builder.getAffineMapArrayAttr(outputMaps),
-                          builder.getDenseI64ArrayAttr(outputResults));
-  Block &block = kernel.getBody().emplaceBlock();
-  auto inner = ImplicitLocOpBuilder::atBlockEnd(loc, &block);
-  SmallVector<Value> loaded;
-  for (Value input : inputs) {
-    Type type = tensorType(input).getElementType();
-    Value element = block.addArgument(type, loc);
-    if (type.isBF16())
-      element = arith::ExtFOp::create(inner, inner.getF32Type(), element);
-    loaded.push_back(element);
-  }
-  SmallVector<Value> values = body(
-      inner,
-      llvm::map_to_vector(slots, [&](unsigned slot) { return loaded[slot]; }));
-  for (auto [value, result] : llvm::zip_equal(values, outputResults))
-    if (Type type = tensorType(kernel.getResult(result)).getElementType();
-        type.isBF16())
-      value = inner.createOrFold<arith::TruncFOp>(type, value);
-  YieldOp::create(inner, values);
-  return kernel;
-}
-
-/// The type that a tensor's elements are computed in.
-static Type getComputeType(Type element) {
-  return element.isBF16() ? Float32Type::get(element.getContext()) : element;
-}
-
-static Value constant(ImplicitLocOpBuilder &b, Type type, double value) {
-  return arith::ConstantOp::create(b, b.getFloatAttr(type, value));
-}
-
-//===----------------------------------------------------------------------===//
-// Scalars
-//===----------------------------------------------------------------------===//
-
-/// The scalar that `value` is, or is a splat of, if it is constant; or null.
-static TypedAttr getScalar(Value value) {
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    return isa<ShapedType>(fill.value().getType()) ? TypedAttr()
-                                                   : getScalar(fill.value());
-  Attribute attribute;
-  if (!matchPattern(value, m_Constant(&attribute)))
-    return {};
-  auto elements = dyn_cast<DenseElementsAttr>(attribute);
-  if (!elements)
-    return dyn_cast<TypedAttr>(attribute);
-  return elements.isSplat() ? elements.getSplatValue<TypedAttr>() : TypedAttr();
-}
-
-/// A scalar constant in its compute type.
-static Value createScalar(ImplicitLocOpBuilder &b, TypedAttr scalar) {
-  if (auto number = dyn_cast<FloatAttr>(scalar))
-    return constant(b, getComputeType(number.getType()),
-                    number.getValueAsDouble());
-  return arith::ConstantOp::create(b, scalar);
-}
-
-/// C4: an integer division that may trap would end the process. `divisor` is
-/// what `op` divides by, as far as it is known.
-static LogicalResult verifyDivision(Operation *op, TypedAttr divisor) {
-  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-           arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
-    return success();
-  auto number = dyn_cast_or_null<IntegerAttr>(divisor);
-  if (number && !number.getValue().isZero() && !number.getValue().isAllOnes())
-    return success();
-  return op->emitOpError(
-      "divides integers by what may be 0, or -1, which would "
-      "end the process; only other constants are allowed "
-      "(C4)");
-}
-
-/// Clones an op for scalars of compute types. What rounds to bf16 still does.
-static SmallVector<Value> cloneScalar(ImplicitLocOpBuilder &b, Operation *op,
-                                      ValueRange operands) {
-  SmallVector<Type> types;
-  for (Type type : op->getResultTypes())
-    types.push_back(getElementTypeOrSelf(type));
-  if (isa<arith::TruncFOp>(op) && types[0].isBF16()) {
-    Value rounded = arith::TruncFOp::create(b, types[0], operands[0]);
-    return {arith::ExtFOp::create(b, b.getF32Type(), rounded)};
-  }
-  llvm::transform(types, types.begin(), getComputeType);
-  // A bf16 has been widened already.
-  if (isa<arith::ExtFOp>(op) && operands[0].getType() == types[0])
-    return {operands[0]};
-  OperationState state(b.getLoc(), op->getName());
-  state.addOperands(operands);
-  state.addTypes(types);
-  state.addAttributes(op->getAttrs());
-  return llvm::to_vector_of<Value>(b.create(state)->getResults());
-}
-
-//===----------------------------------------------------------------------===//
 // Elementwise arith and math
 //===----------------------------------------------------------------------===//
-
-/// Whether a value of `type` can be in memory.
-static bool isStorable(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() == 0)
-    return false;
-  Type element = tensor.getElementType();
-  return element.isF32() || element.isF64() || element.isBF16() ||
-         element.isInteger(64);
-}
 
 static bool isElementwise(Operation *op) {
   return op && OpTrait::hasElementwiseMappableTraits(op) &&
@@ -269,7 +84,7 @@ static FailureOr<RowKernelOp> formElementwise(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Splats and linalg
+// Splats
 //===----------------------------------------------------------------------===//
 
 static RowKernelOp formSplat(Operation *op, TypedAttr scalar) {
@@ -281,260 +96,6 @@ static RowKernelOp formSplat(Operation *op, TypedAttr scalar) {
   });
 }
 
-namespace {
-
-/// The loops of a linalg op as rows and columns: the digits of each, outermost
-/// first.
-class LoopDigits {
-public:
-  LoopDigits(const KernelBuilder &kernel, linalg::LinalgOp op,
-             ArrayRef<int64_t> rows, ArrayRef<int64_t> cols)
-      : extents(op.getStaticLoopRanges()), digits{llvm::to_vector(rows),
-                                                  llvm::to_vector(cols)},
-        numbers{kernel.row, kernel.col} {}
-
-  /// The linear offset of `map`'s point in a tensor of `shape`.
-  AffineExpr getOffset(AffineMap map, ArrayRef<int64_t> shape) const;
-
-private:
-  /// The number that the digits [begin, end) of the row or column make.
-  AffineExpr getNumber(unsigned which, unsigned begin, unsigned end) const;
-  /// Of a loop: row (0) or column (1), and which digit.
-  std::pair<unsigned, unsigned> find(unsigned loop) const;
-
-  SmallVector<int64_t> extents;
-  SmallVector<int64_t> digits[2];
-  AffineExpr numbers[2];
-};
-
-} // namespace
-
-AffineExpr LoopDigits::getNumber(unsigned which, unsigned begin,
-                                 unsigned end) const {
-  int64_t stride = 1, extent = 1;
-  for (int64_t loop : ArrayRef(digits[which]).drop_front(end))
-    stride *= extents[loop];
-  for (int64_t loop : ArrayRef(digits[which]).slice(begin, end - begin))
-    extent *= extents[loop];
-  AffineExpr number = numbers[which].floorDiv(stride);
-  return begin == 0 ? number : number % extent;
-}
-
-std::pair<unsigned, unsigned> LoopDigits::find(unsigned loop) const {
-  for (unsigned which : {0, 1}) {
-    auto *it = llvm::find(digits[which], static_cast<int64_t>(loop));
-    if (it != digits[which].end())
-      return {which, it - digits[which].begin()};
-  }
-  llvm_unreachable("every loop is a digit of the row or the column");
-}
-
-AffineExpr LoopDigits::getOffset(AffineMap map, ArrayRef<int64_t> shape) const {
-  AffineExpr offset = getAffineConstantExpr(0, map.getContext());
-  for (unsigned i = 0, e = shape.size(); i < e;) {
-    auto dim = dyn_cast<AffineDimExpr>(map.getResult(i));
-    if (!dim) {
-      SmallVector<AffineExpr> positions;
-      for (unsigned loop = 0; loop < map.getNumDims(); ++loop) {
-        auto [which, digit] = find(loop);
-        positions.push_back(getNumber(which, digit, digit + 1));
-      }
-      offset = offset * shape[i] + map.getResult(i).replaceDims(positions);
-      ++i;
-      continue;
-    }
-    // Digits that follow each other are one number, so that a kernel that reads
-    // what another one stored says so in the same words.
-    auto [which, begin] = find(dim.getPosition());
-    unsigned end = begin;
-    int64_t extent = 1;
-    while (i < e && end < digits[which].size() &&
-           map.getResult(i) ==
-               getAffineDimExpr(digits[which][end], map.getContext())) {
-      extent *= shape[i++];
-      ++end;
-    }
-    offset = offset * extent + getNumber(which, begin, end);
-  }
-  return offset;
-}
-
-static SmallVector<int64_t> getLoops(AffineMap map) {
-  SmallVector<int64_t> loops;
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    loops.push_back(map.getDimPosition(i));
-  return loops;
-}
-
-static std::optional<ReduceKind> getReduceKind(Operation *combiner) {
-  if (isa<arith::AddFOp>(combiner))
-    return ReduceKind::Sum;
-  if (isa<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
-          arith::MinNumFOp>(combiner))
-    return ReduceKind::Max;
-  return std::nullopt;
-}
-
-/// `element` combined over the row, then with `init`, as `combiner` does.
-static Value createReduction(ImplicitLocOpBuilder &b, Operation *combiner,
-                             Value element, Value init) {
-  Type type = element.getType();
-  bool negates = isa<arith::MinimumFOp, arith::MinNumFOp>(combiner);
-  if (negates)
-    element = arith::NegFOp::create(b, element);
-  // The row's maximum of NaN is NaN.
-  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner)) {
-    Value isNaN =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, element, element);
-    Value least = constant(b, type, -std::numeric_limits<double>::infinity());
-    element = arith::SelectOp::create(b, isNaN, least, element);
-  }
-  Value reduced =
-      RowReduceOp::create(b, type, *getReduceKind(combiner), element);
-  if (negates)
-    reduced = arith::NegFOp::create(b, reduced);
-  SmallVector<Value> operands{init, reduced};
-  return cloneScalar(b, combiner, operands).front();
-}
-
-/// The constant that a value of the body is, if it is one; or null.
-static TypedAttr getBodyScalar(linalg::LinalgOp op, Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return getScalar(value);
-  // Of `linalg.map`, the init has no argument.
-  return getScalar(op->getOperand(argument.getArgNumber()));
-}
-
-/// C2.
-static LogicalResult verifyLinalg(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics())
-    return op->emitOpError("works on buffers (C2)");
-  AffineMap outputMap = op.getIndexingMapMatchingResult(op->getOpResult(0));
-  if (!outputMap.isProjectedPermutation() ||
-      outputMap.getNumResults() != op.getNumParallelLoops())
-    return op->emitOpError("result map is not a permutation of the parallel "
-                           "loops (C2)");
-  for (OpResult result : op->getResults())
-    if (op.getIndexingMapMatchingResult(result) != outputMap)
-      return op->emitOpError("has results of different maps (C2)");
-  for (Operation &inner : op->getRegion(0).front().without_terminator()) {
-    if (!OpTrait::hasElementwiseMappableTraits(&inner) &&
-        !inner.hasTrait<OpTrait::ConstantLike>())
-      return inner.emitOpError("is not a scalar op (C2)");
-    if (inner.getNumOperands() == 2 &&
-        failed(verifyDivision(&inner, getBodyScalar(op, inner.getOperand(1)))))
-      return failure();
-  }
-  if (op.getNumReductionLoops() == 0)
-    return success();
-  if (op.getNumParallelLoops() + op.getNumReductionLoops() != op.getNumLoops())
-    return op->emitOpError("has loops that are neither parallel nor "
-                           "reductions (C2)");
-  for (OpResult result : op->getResults()) {
-    auto reduction = getReduction(op, result.getResultNumber());
-    if (!reduction || !getReduceKind(reduction->combiner))
-      return op->emitOpError("result #")
-             << result.getResultNumber()
-             << " is a reduction other than a sum, a maximum or a minimum of "
-                "floating point numbers (C2)";
-  }
-  return success();
-}
-
-/// A row is all columns of one element of the result if the op reduces.
-static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
-  if (failed(verifyLinalg(op)))
-    return failure();
-  Block &body = op->getRegion(0).front();
-  AffineMap outputMap = op.getIndexingMapMatchingResult(op->getOpResult(0));
-  bool reduces = op.getNumReductionLoops() > 0;
-  SmallVector<int64_t> rows = getLoops(outputMap), cols;
-  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (kind == utils::IteratorType::reduction)
-      cols.push_back(loop);
-  if (!reduces && !rows.empty())
-    cols.push_back(rows.pop_back_val());
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  auto count = [&](ArrayRef<int64_t> loops) {
-    int64_t size = 1;
-    for (int64_t loop : loops)
-      size *= extents[loop];
-    return size;
-  };
-  KernelBuilder kernel(op, count(rows), count(cols));
-  LoopDigits loops(kernel, op, rows, cols);
-
-  // A body argument stands for an element, or for the constant its operand is.
-  SmallVector<std::pair<BlockArgument, unsigned>> inputs;
-  SmallVector<std::pair<Value, TypedAttr>> scalars;
-  auto addScalar = [&](Value inBody, Value outside) -> LogicalResult {
-    TypedAttr scalar = getScalar(outside);
-    if (!scalar)
-      return op->emitOpError("reads a value that is neither a tensor operand's "
-                             "element nor a constant (C2)");
-    scalars.emplace_back(inBody, scalar);
-    return success();
-  };
-  for (OpOperand &operand : op->getOpOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(&operand);
-    if (argument.use_empty())
-      continue;
-    if (getScalar(operand.get()) || !isStorable(operand.get().getType())) {
-      if (failed(addScalar(argument, operand.get())))
-        return failure();
-      continue;
-    }
-    AffineExpr offset = loops.getOffset(op.getMatchingIndexingMap(&operand),
-                                        shapeOf(operand.get()));
-    inputs.emplace_back(argument, kernel.input(operand.get(), offset));
-  }
-  for (Operation &inner : body)
-    for (Value operand : inner.getOperands())
-      if (operand.getParentBlock() != &body &&
-          failed(addScalar(operand, operand)))
-        return failure();
-  for (OpResult result : op->getResults())
-    kernel.store(kernel.output(tensorType(result)),
-                 reduces ? kernel.perRow() : kernel.dense());
-
-  return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange elements) {
-    IRMapping mapping;
-    for (auto [argument, number] : inputs)
-      mapping.map(argument, elements[number]);
-    for (auto [value, scalar] : scalars)
-      mapping.map(value, createScalar(b, scalar));
-    for (OpResult result : op->getResults())
-      if (auto reduction = getReduction(op, result.getResultNumber()))
-        mapping.map(reduction->combiner->getResult(0), Value());
-    for (Operation &inner : body.without_terminator()) {
-      if (mapping.contains(inner.getResult(0)))
-        continue;
-      if (TypedAttr scalar = getScalar(inner.getResult(0))) {
-        mapping.map(inner.getResult(0), createScalar(b, scalar));
-        continue;
-      }
-      SmallVector<Value> operands = llvm::map_to_vector(
-          inner.getOperands(), [&](Value v) { return mapping.lookup(v); });
-      mapping.map(inner.getResults(), cloneScalar(b, &inner, operands));
-    }
-    SmallVector<Value> values;
-    for (OpResult result : op->getResults()) {
-      unsigned number = result.getResultNumber();
-      if (auto reduction = getReduction(op, number)) {
-        Value init = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
-        values.push_back(createReduction(b, reduction->combiner,
-                                         mapping.lookup(reduction->element),
-                                         mapping.lookup(init)));
-        continue;
-      }
-      values.push_back(
-          mapping.lookup(body.getTerminator()->getOperand(number)));
-    }
-    return values;
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // The ops of a Transformer block
 //===----------------------------------------------------------------------===//
@@ -543,7 +104,7 @@ static FailureOr<RowKernelOp> formLinalg(linalg::LinalgOp op) {
 static Value createMean(ImplicitLocOpBuilder &b, Value x, int64_t cols) {
   Type type = x.getType();
   Value sum = RowReduceOp::create(b, type, ReduceKind::Sum, x);
-  return arith::DivFOp::create(b, sum, constant(b, type, cols));
+  return arith::DivFOp::create(b, sum, createFloat(b, type, cols));
 }
 
 /// 1 / sqrt(mean(x^2) + eps).
@@ -551,10 +112,10 @@ static Value createInverseRms(ImplicitLocOpBuilder &b, Value x, int64_t cols,
                               const llvm::APFloat &eps) {
   Type type = x.getType();
   Value mean = createMean(b, arith::MulFOp::create(b, x, x), cols);
-  Value shifted =
-      arith::AddFOp::create(b, mean, constant(b, type, eps.convertToDouble()));
+  Value shifted = arith::AddFOp::create(
+      b, mean, createFloat(b, type, eps.convertToDouble()));
   Value root = math::SqrtOp::create(b, shifted);
-  return arith::DivFOp::create(b, constant(b, type, 1), root);
+  return arith::DivFOp::create(b, createFloat(b, type, 1), root);
 }
 
 static RowKernelOp form(RMSNormOp op) {
@@ -637,7 +198,7 @@ static RowKernelOp form(ScaleOp op) {
   kernel.store(kernel.output(op.getType()), kernel.dense());
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
     Value factor =
-        constant(b, in[0].getType(), op.getFactor().convertToDouble());
+        createFloat(b, in[0].getType(), op.getFactor().convertToDouble());
     return SmallVector<Value>{arith::MulFOp::create(b, in[0], factor)};
   });
 }
@@ -655,7 +216,7 @@ static RowKernelOp form(MulOp op) {
 /// 1 + exp(-x).
 static Value createOnePlusExp(ImplicitLocOpBuilder &b, Value x) {
   Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
-  return arith::AddFOp::create(b, exp, constant(b, x.getType(), 1));
+  return arith::AddFOp::create(b, exp, createFloat(b, x.getType(), 1));
 }
 
 static RowKernelOp form(SwiGLUOp op) {
@@ -681,7 +242,7 @@ static RowKernelOp form(SwiGLUGradOp op) {
       return arith::MulFOp::create(b, x, y);
     };
     Value grad = in[0], gate = in[1], up = in[2];
-    Value one = constant(b, gate.getType(), 1);
+    Value one = createFloat(b, gate.getType(), 1);
     Value sigmoid = arith::DivFOp::create(b, one, createOnePlusExp(b, gate));
     Value silu = mul(gate, sigmoid);
     // s (1 + gate (1 - s)) = s + silu - silu s
@@ -749,7 +310,7 @@ static std::pair<Value, Value> createShiftedExp(ImplicitLocOpBuilder &b,
 static Value createPick(ImplicitLocOpBuilder &b, Value x, Value target) {
   Type type = x.getType();
   Value own = arith::SelectOp::create(b, createIsTarget(b, target), x,
-                                      constant(b, type, 0));
+                                      createFloat(b, type, 0));
   return RowReduceOp::create(b, type, ReduceKind::Sum, own);
 }
 
@@ -766,9 +327,9 @@ static SmallVector<Value> createCounted(ImplicitLocOpBuilder &b, Value loss,
   Type f64 = b.getF64Type();
   if (loss.getType() != f64)
     loss = arith::ExtFOp::create(b, f64, loss);
-  Value none = constant(b, f64, 0);
+  Value none = createFloat(b, f64, 0);
   return {arith::SelectOp::create(b, valid, loss, none),
-          arith::SelectOp::create(b, valid, constant(b, f64, 1), none)};
+          arith::SelectOp::create(b, valid, createFloat(b, f64, 1), none)};
 }
 
 /// Sums what the rows of `each` stored: a kernel of its own, because rows are
@@ -826,7 +387,7 @@ static RowKernelOp form(CrossEntropyGradOp op) {
     Type compute = in[0].getType();
     Value max = RowReduceOp::create(b, compute, ReduceKind::Max, in[0]);
     auto [exp, sum] = createShiftedExp(b, in[0], max);
-    Value one = constant(b, compute, 1), zero = constant(b, compute, 0);
+    Value one = createFloat(b, compute, 1), zero = createFloat(b, compute, 0);
     Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
     Value scale = arith::SelectOp::create(b, valid, in[2], zero);
     Value normaliser = arith::DivFOp::create(b, one, sum);
@@ -916,7 +477,7 @@ static RowKernelOp form(CrossEntropyPartsGradOp op) {
     Type compute = in[0].getType();
     LogSumExp whole = createLogSumExp(b, in[0]);
     // The sum is at least 1, unless all is minus infinity.
-    Value one = constant(b, compute, 1);
+    Value one = createFloat(b, compute, 1);
     Value sum = arith::MaximumFOp::create(b, whole.sum, one);
     Value scale = arith::DivFOp::create(b, in[2], sum);
     Value spread = arith::MulFOp::create(b, whole.exp, scale);
@@ -967,7 +528,7 @@ static RowKernelOp form(CrossEntropyJoinGradOp op) {
   return kernel.finish([&](ImplicitLocOpBuilder &b, ValueRange in) {
     Value valid = createIsValid(b, in[1], op.getIgnoreIndexAttr());
     Value scale = arith::SelectOp::create(b, valid, in[2],
-                                          constant(b, in[2].getType(), 0));
+                                          createFloat(b, in[2].getType(), 0));
     LogSumExp whole = createLogSumExp(b, in[0]);
     Value share = arith::DivFOp::create(b, whole.exp, whole.sum);
     return SmallVector<Value>{arith::MulFOp::create(b, scale, share),
@@ -992,14 +553,14 @@ static RowKernelOp form(AdamWOp op) {
     Type f64 = b.getF64Type(), compute = in[0].getType();
     // What is the same for all elements, in f64.
     auto number = [&](const llvm::APFloat &value) {
-      return constant(b, f64, value.convertToDouble());
+      return createFloat(b, f64, value.convertToDouble());
     };
     auto round = [&](Value scalar) -> Value {
       return compute == f64
                  ? scalar
                  : Value(arith::TruncFOp::create(b, compute, scalar));
     };
-    auto fixed = [&](double value) { return constant(b, compute, value); };
+    auto fixed = [&](double value) { return createFloat(b, compute, value); };
     auto mul = [&](Value x, Value y) -> Value {
       return arith::MulFOp::create(b, x, y);
     };
@@ -1008,7 +569,7 @@ static RowKernelOp form(AdamWOp op) {
     };
     Value rate = in[5];
     Value decay = mul(rate, number(op.getWeightDecay()));
-    Value keep = round(arith::SubFOp::create(b, constant(b, f64, 1), decay));
+    Value keep = round(arith::SubFOp::create(b, createFloat(b, f64, 1), decay));
     Value stepSize = round(arith::DivFOp::create(b, rate, in[6]));
     Value root = round(math::SqrtOp::create(b, in[7]));
 
@@ -1092,7 +653,7 @@ static FailureOr<SmallVector<Value>> formKernels(Operation *op) {
         return linear.getBias() ? results(form(linear)) : SmallVector<Value>();
       })
       .Case<linalg::LinalgOp>(
-          [&](auto linalgOp) { return results(formLinalg(linalgOp)); })
+          [&](auto linalgOp) { return results(formLinalgKernel(linalgOp)); })
       .Default([](Operation *) { return SmallVector<Value>(); });
 }
 
