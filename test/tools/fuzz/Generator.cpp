@@ -58,6 +58,8 @@ Sizes Generator::chooseSizes() {
   sizes.batch = 1 + random.below(3);
   sizes.hidden = 3 + random.below(10);
   sizes.vocab = 5 + random.below(8);
+  if (sizes.divides) // The head, too.
+    sizes.vocab = llvm::alignTo(sizes.vocab, 4);
   return sizes;
 }
 
