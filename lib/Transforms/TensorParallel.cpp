@@ -302,18 +302,23 @@ void TensorParallel::rewrite(ParallelRegion &region,
                                 meshAxes)
                : type;
   };
+  // What is made from a whole parameter is made of a copy, inside.
+  auto isParameter = [&](Value value) {
+    BlockArgument parameter = findParameter(value);
+    return parameter && region.shards.contains(parameter);
+  };
   SmallVector<OpOperand *> borders;
   for (auto [op, factor] : region.ops)
     for (OpOperand &operand : op->getOpOperands())
       if (region.grouped.contains(operand.get()) &&
-          findParameter(operand.get()) && !isa<AttentionOp>(op) &&
-          !findParameter(op->getResult(0)))
+          isParameter(operand.get()) && !isa<AttentionOp>(op) &&
+          !isParameter(op->getResult(0)))
         borders.push_back(&operand);
   SmallVector<std::pair<Value, RankedTensorType>> types;
   for (auto [value, dim] : region.shards)
     types.emplace_back(value,
                        getType(value, dim, region.grouped.contains(value),
-                               static_cast<bool>(findParameter(value))));
+                               isParameter(value)));
   for (auto [value, type] : types)
     value.setType(type);
   for (OpOperand *operand : region.replicated)
@@ -336,10 +341,9 @@ void TensorParallel::rewrite(ParallelRegion &region,
         addCopy(*operand, replicaAxis, meshAxes);
       continue;
     }
-    operand->set(cloneSource(
-        builder, whole,
-        getType(operand->get(), dim, isGrouped,
-                static_cast<bool>(findParameter(op->getResult(0))))));
+    operand->set(cloneSource(builder, whole,
+                             getType(operand->get(), dim, isGrouped,
+                                     isParameter(op->getResult(0)))));
     eraseUnusedSource(whole);
   }
   for (Operation *op : region.rows)

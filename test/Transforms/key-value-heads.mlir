@@ -35,3 +35,25 @@ func.func @attention(%x: tensor<4x1x8xf32> {sp.input = "x"}, %wq: tensor<8x8xf32
   %loss = sp.sum_leading %6 count 3 : (tensor<4x1x8xf32>) -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// What is made of a whole parameter inside is made of a copy, so it is for work of a
+// rank's own; its gradient is a sum over all ranks.
+// CHECK-LABEL: func.func @normalised
+// CHECK:         sp.broadcast_leading {{.*}} : (tensor<2xf32, #sp.layout<tp = replicate>>) -> tensor<4x1x2x2xf32, #sp.layout<tp.kv = shard(2), tp.rep = replicate>>
+// GRAD-LABEL: func.func @normalised
+// GRAD:         sp.all_reduce {{.*}}sp.sync_of = "n"} : tensor<2xf32, #sp.layout<tp = partial>> -> tensor<2xf32>
+func.func @normalised(%x: tensor<4x1x8xf32> {sp.input = "x"}, %wq: tensor<8x8xf32> {sp.param = "q"},
+                      %wk: tensor<4x8xf32> {sp.param = "k"}, %n: tensor<2xf32> {sp.param = "n"},
+                      %wo: tensor<8x8xf32> {sp.param = "o"}) -> (tensor<f32> {sp.result = "loss"}) {
+  %0 = sp.linear %x, %wq : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %1 = sp.linear %x, %wk : (tensor<4x1x8xf32>, tensor<4x8xf32>) -> tensor<4x1x4xf32>
+  %2 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [4, 1, 4, 2] : tensor<4x1x8xf32> into tensor<4x1x4x2xf32>
+  %3 = tensor.expand_shape %1 [[0], [1], [2, 3]] output_shape [4, 1, 2, 2] : tensor<4x1x4xf32> into tensor<4x1x2x2xf32>
+  %4 = sp.broadcast_leading %n count 3 : (tensor<2xf32>) -> tensor<4x1x2x2xf32>
+  %5 = arith.mulf %3, %4 : tensor<4x1x2x2xf32>
+  %6 = sp.attention %2, %5, %5 scale 5.0e-01 causal : (tensor<4x1x4x2xf32>, tensor<4x1x2x2xf32>, tensor<4x1x2x2xf32>) -> tensor<4x1x4x2xf32>
+  %7 = tensor.collapse_shape %6 [[0], [1], [2, 3]] : tensor<4x1x4x2xf32> into tensor<4x1x8xf32>
+  %8 = sp.linear %7, %wo : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %loss = sp.sum_leading %8 count 3 : (tensor<4x1x8xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
