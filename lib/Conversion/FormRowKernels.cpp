@@ -415,10 +415,15 @@ template <typename OpTy> static Value getPartTargets(OpTy op, int64_t parts) {
 }
 
 /// A row is one token's part of the vocabulary, token by token: so it is dense
-/// in the logits.
-static KernelBuilder getPartRows(Operation *op, ArrayRef<int64_t> parts,
-                                 int64_t vocab) {
-  return KernelBuilder(op, parts[0] * parts[1] * parts[2], vocab / parts[0]);
+/// in the logits, the first input; the second is the target's column in it.
+template <typename OpTy>
+static KernelBuilder startPartRows(OpTy op, ArrayRef<int64_t> parts) {
+  Value targets = getPartTargets(op, parts[0]);
+  KernelBuilder kernel(op, parts[0] * parts[1] * parts[2],
+                       shapeOf(op.getLogits())[2] / parts[0]);
+  kernel.input(op.getLogits(), kernel.dense());
+  kernel.input(targets, kernel.perRow());
+  return kernel;
 }
 
 /// Where the row's `number`th of two is in a [P,S,B,2] tensor.
@@ -451,10 +456,7 @@ static LogSumExp createLogSumExp(ImplicitLocOpBuilder &b, Value x) {
 
 static RowKernelOp form(CrossEntropyPartsOp op) {
   ArrayRef<int64_t> parts = shapeOf(op.getResult());
-  Value targets = getPartTargets(op, parts[0]);
-  KernelBuilder kernel = getPartRows(op, parts, shapeOf(op.getLogits())[2]);
-  kernel.input(op.getLogits(), kernel.dense());
-  kernel.input(targets, kernel.perRow());
+  KernelBuilder kernel = startPartRows(op, parts);
   unsigned output = kernel.output(op.getType());
   for (int64_t number : {0, 1})
     kernel.store(output, getPartOffset(kernel, parts, number));
@@ -466,10 +468,7 @@ static RowKernelOp form(CrossEntropyPartsOp op) {
 
 static RowKernelOp form(CrossEntropyPartsGradOp op) {
   ArrayRef<int64_t> parts = shapeOf(op.getGrad());
-  Value targets = getPartTargets(op, parts[0]);
-  KernelBuilder kernel = getPartRows(op, parts, shapeOf(op.getLogits())[2]);
-  kernel.input(op.getLogits(), kernel.dense());
-  kernel.input(targets, kernel.perRow());
+  KernelBuilder kernel = startPartRows(op, parts);
   for (int64_t number : {0, 1})
     kernel.input(op.getGrad(), getPartOffset(kernel, parts, number));
   kernel.store(kernel.output(op.getType()), kernel.dense());

@@ -54,13 +54,7 @@ MemoryTimeline sp::computeMemoryTimeline(func::FuncOp function) {
     }
     if (timeline.steps.empty())
       continue;
-    for (Value operand : op.getOperands())
-      if (Value root = lifetimes.getRoot(operand);
-          lifetimes.getLastUse(root) == &op)
-        release(root);
-    for (OpResult result : op.getResults())
-      if (!lifetimes.getLastUse(result))
-        release(result);
+    lifetimes.forEachDying(&op, release);
   }
   return timeline;
 }

@@ -261,13 +261,7 @@ void Planner::plan() {
     }
     // Operands die after the results were placed: no op overwrites what it
     // still reads, but for the in-place kernels above.
-    for (Value operand : op.getOperands())
-      if (Value root = lifetimes.getRoot(operand);
-          lifetimes.getLastUse(root) == &op)
-        release(root);
-    for (OpResult result : op.getResults())
-      if (!lifetimes.getLastUse(result))
-        release(result);
+    lifetimes.forEachDying(&op, [&](Value root) { release(root); });
   }
   function->setAttr(kArenaBytesAttr,
                     builder.getI64IntegerAttr(arena.getSize()));

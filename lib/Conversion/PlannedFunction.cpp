@@ -55,6 +55,16 @@ BufferLifetimes::BufferLifetimes(Block &block) {
   }
 }
 
+void BufferLifetimes::forEachDying(
+    Operation *op, llvm::function_ref<void(Value)> callback) const {
+  for (Value operand : op->getOperands())
+    if (Value root = getRoot(operand); getLastUse(root) == op)
+      callback(root);
+  for (Value result : op->getResults())
+    if (!getLastUse(result))
+      callback(result);
+}
+
 SmallVector<int64_t> sp::getUpdatedArguments(func::FuncOp function) {
   llvm::DenseMap<std::pair<StringRef, StringAttr>, int64_t> arguments;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)

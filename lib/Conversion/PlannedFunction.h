@@ -43,6 +43,11 @@ public:
     return lastUse.lookup(root);
   }
 
+  /// Calls `callback` with each root that nothing reads after `op`: those of
+  /// its operands, and results that nothing reads at all.
+  void forEachDying(mlir::Operation *op,
+                    llvm::function_ref<void(mlir::Value)> callback) const;
+
 private:
   llvm::DenseMap<mlir::Value, mlir::Value> rootOf;
   llvm::DenseMap<mlir::Value, mlir::Operation *> lastUse;

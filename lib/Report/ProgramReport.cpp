@@ -3,6 +3,7 @@
 #include "sp/Report/ProgramReport.h"
 #include "LayerGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "sp/Analysis/SavedActivations.h"
 #include "sp/Conversion/MemoryTimeline.h"
 #include "sp/Execution/Compiler.h"
 #include "sp/Transforms/GradientSync.h"
@@ -44,8 +45,7 @@ HeldValue sp::getHeldValue(RankedTensorType type, MeshOp mesh) {
         held.holding =
             isSequence ? Holding::SequenceShard : Holding::FeatureShard;
     }
-  held.bytes =
-      llvm::product_of(held.localShape) * (type.getElementTypeBitWidth() / 8);
+  held.bytes = getBytesPerRank(type, mesh);
   return held;
 }
 

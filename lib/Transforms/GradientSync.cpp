@@ -139,6 +139,13 @@ SmallVector<GradientSync> sp::findGradientSyncs(func::FuncOp function) {
   return syncs;
 }
 
+DenseSet<Operation *> sp::findGradientSyncOps(func::FuncOp function) {
+  DenseSet<Operation *> ops;
+  for (const GradientSync &sync : findGradientSyncs(function))
+    ops.insert(sync.ops.begin(), sync.ops.end());
+  return ops;
+}
+
 SmallVector<func::FuncOp> sp::findDifferentiatedFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
@@ -152,9 +159,9 @@ FailureOr<SmallVector<func::FuncOp>>
 sp::requireDifferentiatedFunctions(ModuleOp module, StringRef pass) {
   SmallVector<func::FuncOp> functions = findDifferentiatedFunctions(module);
   if (functions.empty())
-    return emitError(module.getLoc())
-           << pass
-           << ": no function returns gradients; run sp-differentiate first (C1)";
+    return emitError(module.getLoc()) << pass
+                                      << ": no function returns gradients; run "
+                                         "sp-differentiate first (C1)";
   return functions;
 }
 

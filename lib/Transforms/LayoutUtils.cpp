@@ -1,7 +1,6 @@
 //===- LayoutUtils.cpp - what the sharding passes share -------------------===//
 
 #include "LayoutUtils.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "sp/Dialect/Adjoint.h"
 #include "sp/Dialect/LinalgReductions.h"
@@ -18,6 +17,48 @@ void sp::setAxisLayout(Value value, StringAttr axis, AxisLayout layout,
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     if (auto elements = dyn_cast<SplatElementsAttr>(constant.getValue()))
       constant.setValueAttr(elements.resizeSplat(type));
+}
+
+AllReduceOp sp::sumOverRanks(Value summand, StringAttr axis,
+                             ArrayRef<StringAttr> meshAxes) {
+  Type whole = summand.getType();
+  setAxisLayout(summand, axis, AxisLayout::partial(), meshAxes);
+  OpBuilder builder(summand.getContext());
+  builder.setInsertionPointAfterValue(summand);
+  auto sum = AllReduceOp::create(builder, summand.getLoc(), whole, summand);
+  summand.replaceAllUsesExcept(sum, sum);
+  return sum;
+}
+
+Operation *sp::mergeReductions(arith::AddFOp add) {
+  Operation *lhs = add.getLhs().getDefiningOp();
+  Operation *rhs = add.getRhs().getDefiningOp();
+  if (!lhs || !rhs || lhs == rhs || lhs->getName() != rhs->getName() ||
+      !isa<AllReduceOp, ReduceScatterOp>(lhs) ||
+      lhs->getBlock() != add->getBlock() ||
+      rhs->getBlock() != add->getBlock() || !lhs->hasOneUse() ||
+      !rhs->hasOneUse() ||
+      lhs->getOperand(0).getType() != rhs->getOperand(0).getType())
+    return nullptr;
+  OpBuilder builder(add);
+  Value summand = arith::AddFOp::create(builder, add.getLoc(),
+                                        lhs->getOperand(0), rhs->getOperand(0));
+  Operation *sum = builder.clone(*lhs);
+  sum->setOperand(0, summand);
+  add->replaceAllUsesWith(sum);
+  for (Operation *op : {add.getOperation(), lhs, rhs})
+    op->erase();
+  return sum;
+}
+
+FailureOr<MeshOp> sp::requireMeshAxis(ModuleOp module, StringRef axis,
+                                      StringRef pass) {
+  MeshOp mesh = MeshOp::lookup(module);
+  if (!mesh || mesh.getAxisSize(axis) == 0)
+    return emitError(module.getLoc())
+           << pass << ": the module has no mesh with an axis `" << axis
+           << "`; run sp-tensor-parallel first (C1)";
+  return mesh;
 }
 
 void sp::updateSignature(func::FuncOp function) {

@@ -3,6 +3,7 @@
 #ifndef SP_LIB_TRANSFORMS_LAYOUTUTILS_H
 #define SP_LIB_TRANSFORMS_LAYOUTUTILS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "sp/Dialect/SPOps.h"
@@ -13,6 +14,20 @@ namespace sp {
 /// Sets the layout of `value`'s type along `axis`.
 void setAxisLayout(mlir::Value value, mlir::StringAttr axis, AxisLayout layout,
                    mlir::ArrayRef<mlir::StringAttr> meshAxes);
+
+/// Makes `summand` partial along `axis`; its readers read the sum instead.
+AllReduceOp sumOverRanks(mlir::Value summand, mlir::StringAttr axis,
+                         mlir::ArrayRef<mlir::StringAttr> meshAxes);
+
+/// reduce(x) + reduce(y) = reduce(x + y): replaces `add` by one reduction if it
+/// is the sum of two that are alike and that nothing else reads. Null if not.
+mlir::Operation *mergeReductions(mlir::arith::AddFOp add);
+
+/// The module's mesh; an error in the name of `pass` (C1) if it has none with
+/// `axis`.
+mlir::FailureOr<MeshOp> requireMeshAxis(mlir::ModuleOp module,
+                                        mlir::StringRef axis,
+                                        mlir::StringRef pass);
 
 /// Makes the function's type follow its entry block and its return.
 void updateSignature(mlir::func::FuncOp function);
@@ -25,13 +40,14 @@ mlir::Value cloneSource(mlir::OpBuilder &builder, mlir::Operation *op,
 /// their adjoints do.
 bool isContraction(mlir::Operation *op);
 
-/// Replaces layout changes of equal types before and after, but for their shapes,
-/// by one change of one packed tensor. New ops go where `b` stands. Each tensor is
-/// whole but for its first dimension, which one axis may shard.
+/// Replaces layout changes of equal types before and after, but for their
+/// shapes, by one change of one packed tensor. New ops go where `b` stands.
+/// Each tensor is whole but for its first dimension, which one axis may shard.
 UnpackOp changeTogether(mlir::ImplicitLocOpBuilder &b,
                         mlir::ArrayRef<mlir::Operation *> changes, MeshOp mesh);
 
-/// Whether `changeTogether` can serve a tensor that changes between these types.
+/// Whether `changeTogether` can serve a tensor that changes between these
+/// types.
 bool canBePacked(mlir::RankedTensorType from, mlir::RankedTensorType to);
 
 /// How a diagnostic names a value: the parameter or input that it is, the

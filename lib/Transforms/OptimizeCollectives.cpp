@@ -17,7 +17,6 @@
 
 #include "LayoutUtils.h"
 #include "StraightLine.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -103,24 +102,8 @@ void OptimizeCollectives::scatterSums(Block &block) {
 }
 
 void OptimizeCollectives::addSummands(Block &block) {
-  for (auto add : llvm::make_early_inc_range(block.getOps<arith::AddFOp>())) {
-    Operation *lhs = add.getLhs().getDefiningOp();
-    Operation *rhs = add.getRhs().getDefiningOp();
-    if (!lhs || !rhs || lhs == rhs || lhs->getName() != rhs->getName() ||
-        !isa<AllReduceOp, ReduceScatterOp>(lhs) || lhs->getBlock() != &block ||
-        rhs->getBlock() != &block || !lhs->hasOneUse() || !rhs->hasOneUse() ||
-        lhs->getOperand(0).getType() != rhs->getOperand(0).getType())
-      continue;
-    OpBuilder builder(add);
-    Value summand = arith::AddFOp::create(
-        builder, add.getLoc(), lhs->getOperand(0), rhs->getOperand(0));
-    Operation *sum = builder.clone(*lhs);
-    sum->setOperand(0, summand);
-    add.replaceAllUsesWith(sum);
-    for (Operation *op : {add.getOperation(), lhs, rhs})
-      op->erase();
-    ++numSummed;
-  }
+  for (auto add : llvm::make_early_inc_range(block.getOps<arith::AddFOp>()))
+    numSummed += mergeReductions(add) != nullptr;
 }
 
 namespace {
@@ -183,8 +166,7 @@ void OptimizeCollectives::coalesce(Block &block) {
   // How gradients travel is for `sp-sync-gradients` to say.
   DenseSet<Operation *> syncs;
   if (auto function = dyn_cast<func::FuncOp>(block.getParentOp()))
-    for (const GradientSync &sync : findGradientSyncs(function))
-      syncs.insert(sync.ops.begin(), sync.ops.end());
+    syncs = findGradientSyncOps(function);
   while (true) {
     Group group = findGroup(block, syncs, coalesceBytes);
     if (group.changes.empty())

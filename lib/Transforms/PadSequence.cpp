@@ -187,18 +187,14 @@ struct PadSequence : sp::impl::SPPadSequenceBase<PadSequence> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshOp mesh = MeshOp::lookup(module);
-    if (!mesh || mesh.getAxisSize(axis) == 0) {
-      emitError(module.getLoc())
-          << "sp-pad-sequence: the module has no mesh with an axis `"
-          << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
+    FailureOr<MeshOp> mesh = requireMeshAxis(module, axis, getArgument());
+    if (failed(mesh))
       return signalPassFailure();
-    }
     if (failed(verifyStraightLine(module, "sp-pad-sequence", "C2")))
       return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isDeclaration())
-        runOnFunction(function, mesh.getAxisSize(axis));
+        runOnFunction(function, mesh->getAxisSize(axis));
   }
 
 private:

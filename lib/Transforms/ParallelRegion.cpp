@@ -8,10 +8,14 @@
 using namespace mlir;
 using namespace sp;
 
+static LayoutRule getRule(Operation *op,
+                          const std::optional<Projection> &projection) {
+  return projection ? projection->rule
+                    : cast<LayoutOpInterface>(op).getLayoutRule();
+}
+
 LayoutRule sp::getRegionRule(Operation *op) {
-  if (auto projection = Projection::match(op))
-    return projection->rule;
-  return cast<LayoutOpInterface>(op).getLayoutRule();
+  return getRule(op, Projection::match(op));
 }
 
 static bool isSource(Operation *op) {
@@ -50,6 +54,7 @@ FailureOr<ParallelRegion> RegionFinder::follow() {
     return fail("no linear opens the region");
   return std::move(region);
 }
+
 FailureOr<bool> RegionFinder::insertShard(Value value, int64_t dim) {
   auto [it, inserted] = region.shards.insert({value, dim});
   if (it->second != dim)
@@ -141,7 +146,7 @@ LogicalResult RegionFinder::visit(Operation *op, int64_t factor) {
     return fail(describe(op) + " already belongs to another region");
 
   std::optional<Projection> projection = Projection::match(op);
-  LayoutRule rule = getRegionRule(op);
+  LayoutRule rule = getRule(op, projection);
   bool closes = rule.isReduction[factor];
   bool isLookup = region.isHead && closes && isa<EmbeddingOp>(op);
   if (isLookup)

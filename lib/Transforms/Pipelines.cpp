@@ -17,11 +17,11 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
   pm.addPass(createSPTensorParallel(tensor));
   // ... and no phase hands a wrong program to the next.
   pm.addPass(createSPVerifyLayouts());
-  if (options.sequenceParallel && options.padSequence) {
-    pm.addPass(createSPPadSequence());
-    pm.addPass(createSPVerifyLayouts());
-  }
   if (options.sequenceParallel) {
+    if (options.padSequence) {
+      pm.addPass(createSPPadSequence());
+      pm.addPass(createSPVerifyLayouts());
+    }
     SPSequenceParallelOptions sequence;
     sequence.objective = options.objective;
     sequence.minTokens = options.minTokens;

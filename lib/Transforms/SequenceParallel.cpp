@@ -81,7 +81,6 @@ private:
   Value getWhole(Value value);
   bool mayLeaveAsShard(Value value, Operation *user) const;
   void rewriteUses(Value value);
-  void sumOverRanks(Value value);
 
   func::FuncOp function;
   StringAttr axis;
@@ -341,16 +340,6 @@ void Sharder::rewriteUses(Value value) {
   }
 }
 
-/// `value` has become a partial sum over tokens.
-void Sharder::sumOverRanks(Value value) {
-  Type whole = value.getType();
-  setAxisLayout(value, axis, AxisLayout::partial(), meshAxes);
-  OpBuilder builder(function.getContext());
-  builder.setInsertionPointAfterValue(value);
-  auto sum = AllReduceOp::create(builder, value.getLoc(), whole, value);
-  value.replaceAllUsesExcept(sum, sum);
-}
-
 void Sharder::rewrite() {
   // Factors follow from the values that an op reads, which are about to change.
   SmallVector<std::pair<Operation *, int64_t>> sharded;
@@ -399,7 +388,7 @@ void Sharder::rewrite() {
     for (OpResult result : op->getResults()) {
       int64_t dim = rule.resultDim(result.getResultNumber(), factor);
       if (dim < 0) {
-        sumOverRanks(result);
+        sumOverRanks(result, axis, meshAxes);
         continue;
       }
       setAxisLayout(result, axis, AxisLayout::shard(dim), meshAxes);
@@ -419,13 +408,9 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MeshOp mesh = MeshOp::lookup(module);
-    if (!mesh || mesh.getAxisSize(axis) == 0) {
-      emitError(module.getLoc())
-          << "sp-sequence-parallel: the module has no mesh with an axis `"
-          << StringRef(axis) << "`; run sp-tensor-parallel first (C1)";
+    FailureOr<MeshOp> mesh = requireMeshAxis(module, axis, getArgument());
+    if (failed(mesh))
       return signalPassFailure();
-    }
     if (objective != "memory" && objective != "bytes") {
       emitError(module.getLoc())
           << "sp-sequence-parallel: objective is `" << objective.getValue()
@@ -435,7 +420,7 @@ struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
     if (failed(verifyStraightLine(module, "sp-sequence-parallel", "C5")))
       return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isDeclaration() && failed(runOnFunction(function, mesh)))
+      if (!function.isDeclaration() && failed(runOnFunction(function, *mesh)))
         return signalPassFailure();
   }
 

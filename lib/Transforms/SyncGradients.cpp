@@ -9,7 +9,6 @@
 #include "LayoutUtils.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "sp/Dialect/Adjoint.h"
 #include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
@@ -35,27 +34,20 @@ private:
 using Bucket = SmallVector<Operation *>;
 } // namespace
 
-/// all_reduce(a) + all_reduce(b) = all_reduce(a + b), in program order.
+/// Adds the summands of one gradient before they are summed, in program order.
 static void mergeSums(func::FuncOp function, DenseSet<Operation *> &syncs) {
   for (auto add : llvm::make_early_inc_range(
            function.getBody().front().getOps<arith::AddFOp>())) {
-    auto lhs = add.getLhs().getDefiningOp<AllReduceOp>();
-    auto rhs = add.getRhs().getDefiningOp<AllReduceOp>();
-    if (!lhs || !rhs || lhs == rhs || !syncs.contains(lhs) ||
-        !syncs.contains(rhs) || !lhs->hasOneUse() || !rhs->hasOneUse() ||
-        lhs.getInput().getType() != rhs.getInput().getType())
+    Operation *lhs = add.getLhs().getDefiningOp();
+    Operation *rhs = add.getRhs().getDefiningOp();
+    Location loc = add.getLoc();
+    if (!syncs.contains(lhs) || !syncs.contains(rhs))
       continue;
-    OpBuilder builder(add);
-    Value partial = arith::AddFOp::create(builder, add.getLoc(), lhs.getInput(),
-                                          rhs.getInput());
-    auto sum =
-        AllReduceOp::create(builder, add.getLoc(), add.getType(), partial);
-    add.getResult().replaceAllUsesWith(sum.getResult());
-    syncs.insert(sum);
-    for (Operation *op :
-         {add.getOperation(), lhs.getOperation(), rhs.getOperation()}) {
-      syncs.erase(op);
-      op->erase();
+    if (Operation *sum = mergeReductions(add)) {
+      sum->setLoc(loc);
+      syncs.erase(lhs);
+      syncs.erase(rhs);
+      syncs.insert(sum);
     }
   }
 }

@@ -163,7 +163,6 @@ private:
   void close(Operation *row, ArrayRef<StringAttr> meshAxes);
   void addCopy(OpOperand &operand, StringAttr axis,
                ArrayRef<StringAttr> meshAxes);
-  AllReduceOp sumOverRanks(Value summand, ArrayRef<StringAttr> meshAxes);
   void splitLoss(CrossEntropyOp loss, ArrayRef<StringAttr> meshAxes);
 
   StringAttr axisName;
@@ -218,18 +217,6 @@ LogicalResult TensorParallel::splitAxis(MeshOp mesh) {
   return success();
 }
 
-/// `summand` becomes partial, and its readers read the sum.
-AllReduceOp TensorParallel::sumOverRanks(Value summand,
-                                         ArrayRef<StringAttr> meshAxes) {
-  Type whole = summand.getType();
-  setAxisLayout(summand, axisName, AxisLayout::partial(), meshAxes);
-  OpBuilder builder(summand.getContext());
-  builder.setInsertionPointAfterValue(summand);
-  auto sum = AllReduceOp::create(builder, summand.getLoc(), whole, summand);
-  summand.replaceAllUsesExcept(sum, sum);
-  return sum;
-}
-
 /// Each rank reduces its logits to two numbers per token, which are gathered.
 /// The adjoint of that gather is a slice: nothing is sent back.
 void TensorParallel::splitLoss(CrossEntropyOp loss,
@@ -258,7 +245,7 @@ void TensorParallel::splitLoss(CrossEntropyOp loss,
 /// Sums the product over the ranks. What is added to it comes behind the sum:
 /// before, it would be added once per rank.
 void TensorParallel::close(Operation *row, ArrayRef<StringAttr> meshAxes) {
-  AllReduceOp sum = sumOverRanks(row->getResult(0), meshAxes);
+  AllReduceOp sum = sumOverRanks(row->getResult(0), axisName, meshAxes);
   Location loc = row->getLoc();
   OpBuilder builder(row->getContext());
   builder.setInsertionPointAfter(sum);
@@ -349,7 +336,7 @@ void TensorParallel::rewrite(ParallelRegion &region,
   for (Operation *op : region.rows)
     close(op, meshAxes);
   for (Operation *op : region.lookups)
-    sumOverRanks(op->getResult(0), meshAxes);
+    sumOverRanks(op->getResult(0), axisName, meshAxes);
   for (Operation *op : region.losses)
     splitLoss(cast<CrossEntropyOp>(op), meshAxes);
   ++numRegions;

@@ -10,9 +10,7 @@ using namespace sp;
 /// backward pass: all but those that sum gradients.
 SmallVector<AllReduceOp> sp::findReductions(func::FuncOp function,
                                             StringRef axis) {
-  DenseSet<Operation *> syncs;
-  for (const GradientSync &sync : findGradientSyncs(function))
-    syncs.insert(sync.ops.begin(), sync.ops.end());
+  DenseSet<Operation *> syncs = findGradientSyncOps(function);
   SmallVector<AllReduceOp> reductions;
   function.walk([&](AllReduceOp op) {
     if (op.getAxis() == axis && !syncs.contains(op))

@@ -27,6 +27,10 @@ struct GradientSync {
 /// gradient and the ops that compute it.
 llvm::SmallVector<GradientSync> findGradientSyncs(mlir::func::FuncOp function);
 
+/// The ops of all of them.
+llvm::DenseSet<mlir::Operation *>
+findGradientSyncOps(mlir::func::FuncOp function);
+
 /// The functions that return gradients or give them to an optimizer.
 llvm::SmallVector<mlir::func::FuncOp>
 findDifferentiatedFunctions(mlir::ModuleOp module);
