@@ -21,7 +21,7 @@ static bool isLeadingRows(tensor::ExtractSliceOp slice) {
 
 int64_t sp::getNumRows(Value packed) {
   auto type = cast<RankedTensorType>(packed.getType());
-  return type.getRank() == 2 ? type.getDimSize(0) : 1;
+  return llvm::product_of(type.getShape().drop_back());
 }
 
 Value sp::getAliasedOperand(Operation *op) {

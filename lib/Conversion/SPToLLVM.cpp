@@ -503,19 +503,18 @@ void FunctionLowering::lower(LocalZeroPadOp op) {
 }
 
 void FunctionLowering::copyRows(Value packed, ValueRange parts, bool pack) {
-  int64_t numRows = getNumRows(packed), offset = 0;
-  Type byte = builder.getI8Type();
-  for (int64_t row = 0; row < numRows; ++row)
-    for (Value part : parts) {
-      int64_t bytes = getByteSize(part.getType()) / numRows;
-      Value in = advance(pointerTo(packed), byte, offset);
-      Value out = advance(pointerTo(part), byte, row * bytes);
-      if (pack)
-        std::swap(in, out);
-      LLVM::MemcpyOp::create(builder, loc, out, in, constant(bytes),
-                             /*isVolatile=*/false);
-      offset += bytes;
-    }
+  int64_t rows = getNumRows(packed), offset = 0;
+  int64_t rowBytes = rows ? getByteSize(packed.getType()) / rows : 0;
+  for (Value part : parts) {
+    int64_t bytes = rows ? getByteSize(part.getType()) / rows : 0;
+    Value own = pointerTo(part);
+    Value piece = advance(pointerTo(packed), builder.getI8Type(), offset);
+    if (pack)
+      call("sp_copy_rows", {rows, bytes, own, bytes, piece, rowBytes});
+    else
+      call("sp_copy_rows", {rows, bytes, piece, rowBytes, own, bytes});
+    offset += bytes;
+  }
 }
 
 void FunctionLowering::lower(PackOp op) {

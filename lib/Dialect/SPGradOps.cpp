@@ -230,41 +230,46 @@ static LogicalResult verifyPacked(Operation *op, Value packed,
   int64_t elements = 0;
   for (Value part : parts)
     elements += tensorType(part).getNumElements();
-  SmallVector<int64_t> shape{elements};
-  bool hasRows = tensorType(packed).getRank() == 2;
-  if (hasRows) {
-    int64_t rows = shapeOf(packed).front();
+  SmallVector<int64_t> shape;
+  if (ArrayRef<int64_t> whole = shapeOf(packed); whole.size() > 1) {
+    ArrayRef<int64_t> common = whole.drop_back(2);
+    int64_t pieces = whole[common.size()];
     for (Value part : parts)
       if (ArrayRef<int64_t> own = shapeOf(part);
-          rows == 0 || own.empty() || own.front() % rows)
-        return op->emitOpError("packs ")
-               << rows << " rows, which do not divide the first dimension of "
-               << part.getType() << " (C1)";
-    shape = {rows, elements / rows};
+          own.size() <= common.size() ||
+          own.take_front(common.size()) != common || pieces == 0 ||
+          own[common.size()] % pieces)
+        return op->emitOpError("packs rows ")
+               << packed.getType() << ", which " << part.getType()
+               << " cannot be cut into (C1)";
+    shape.assign(whole.begin(), whole.end() - 1);
+    for (int64_t extent : shape)
+      elements = extent == 0 ? 0 : elements / extent;
   }
-  if (failed(verifyShape(op, hasRows ? "the rows" : "the vector", packed, shape,
-                         "C1")))
+  shape.push_back(elements);
+  if (failed(verifyShape(op, shape.size() > 1 ? "the rows" : "the vector",
+                         packed, shape, "C1")))
     return failure();
   return verifySameElementType(op, operandsAndResults(op), "C2");
 }
 
-/// No dimension may be sharded, but the first of all if there are rows.
+/// The dimensions that make rows are those of every part; no other may be
+/// sharded.
 static LayoutRule getPackedRule(Operation *op, Value packed) {
-  bool hasRows = tensorType(packed).getRank() == 2;
   LayoutRule rule;
-  auto block = [&](ValueRange values) {
+  int64_t numFactors = tensorType(packed).getRank() - 1;
+  auto carry = [&](ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) {
       SmallVector<int64_t> factors(tensorType(value).getRank(),
                                    LayoutRule::kBlocked);
-      if (hasRows)
-        factors.front() = 0;
+      for (int64_t factor = 0; factor < numFactors; ++factor)
+        factors[factor] = factor;
       return factors;
     });
   };
-  llvm::append_range(rule.operands, block(op->getOperands()));
-  llvm::append_range(rule.results, block(op->getResults()));
-  if (hasRows)
-    rule.isReduction.push_back(false);
+  llvm::append_range(rule.operands, carry(op->getOperands()));
+  llvm::append_range(rule.results, carry(op->getResults()));
+  rule.isReduction.append(numFactors, false);
   return rule;
 }
 

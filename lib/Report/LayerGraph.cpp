@@ -105,6 +105,8 @@ public:
 private:
   bool isMember(Operation *op) const { return nodeOf.contains(op); }
   bool belongs(Operation *op) const;
+  /// True if `op` sums gradients over ranks, or packs them for that.
+  bool sumsGradients(Operation *op) const;
   /// True if `op` reads a value as the next part of the model does.
   bool isContinuation(Operation *op) const;
   unsigned addNode(LayerGraph::Node node);
@@ -138,18 +140,22 @@ bool GraphBuilder::belongs(Operation *op) const {
   if (phases.lookup(op) != phase || isView(op) || op->getNumResults() == 0 ||
       !isInModule(getModuleName(op), layer))
     return false;
-  auto change = changes.find(op);
-  if (change != changes.end() && !change->second->gradients.empty())
+  if (sumsGradients(op))
     return false;
   return llvm::any_of(op->getResults(),
                       [&](Value result) { return tokenData.contains(result); });
 }
 
-bool GraphBuilder::isContinuation(Operation *op) const {
+bool GraphBuilder::sumsGradients(Operation *op) const {
+  if (isa<PackOp>(op))
+    return llvm::any_of(op->getUsers(),
+                        [&](Operation *user) { return sumsGradients(user); });
   auto change = changes.find(op);
-  bool sumsGradients = isa<PackOp>(op) || (change != changes.end() &&
-                                           !change->second->gradients.empty());
-  return phases.lookup(op) == phase && !sumsGradients;
+  return change != changes.end() && !change->second->gradients.empty();
+}
+
+bool GraphBuilder::isContinuation(Operation *op) const {
+  return phases.lookup(op) == phase && !sumsGradients(op);
 }
 
 unsigned GraphBuilder::addNode(LayerGraph::Node node) {

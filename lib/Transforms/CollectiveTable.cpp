@@ -40,35 +40,50 @@ std::string sp::describeLayout(Type type) {
                     ", ");
 }
 
-/// The argument that `value` is, seen through casts and layout changes.
-static BlockArgument getArgument(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CopyOp, SliceOp, AllGatherOp, arith::TruncFOp, arith::ExtFOp>(op))
-      return {};
-    value = op->getOperand(0);
-  }
-  return cast<BlockArgument>(value);
+/// The same data in another shape or precision.
+static bool isView(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, arith::TruncFOp,
+             arith::ExtFOp>(op);
 }
 
-/// The name of the parameter that `value` is; empty if it is none.
-static StringRef getParameterName(Value value) {
-  BlockArgument argument = getArgument(value);
-  auto function =
-      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-               : func::FuncOp();
+/// The names of the parameters that `value` is made of, seen through casts,
+/// reshapes, layout changes and packing; none if there is any work in between.
+static SmallVector<StringRef> getParameterNames(Value value) {
+  if (Operation *op = value.getDefiningOp()) {
+    SmallVector<StringRef> names;
+    if (isView(op) || isa<CopyOp, SliceOp, AllGatherOp, PackOp>(op))
+      for (Value operand : op->getOperands())
+        llvm::append_range(names, getParameterNames(operand));
+    return names;
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   auto name = function ? function.getArgAttrOfType<StringAttr>(
                              argument.getArgNumber(), kParamAttr)
                        : StringAttr();
-  return name ? name.getValue() : StringRef();
+  return name ? SmallVector<StringRef>{name.getValue()}
+              : SmallVector<StringRef>();
+}
+
+/// The modules of the model that an op belongs to: several if it is one for
+/// several.
+static SmallVector<std::string> getModuleNames(Operation *op) {
+  if (SmallVector<StringRef> names = getLocNames(op->getLoc()); !names.empty())
+    return llvm::to_vector_of<std::string>(names);
+  SmallVector<std::string> modules;
+  for (Value operand : op->getOperands()) {
+    for (StringRef name : getParameterNames(operand))
+      modules.push_back(name.contains('.') ? name.rsplit('.').first.str()
+                                           : name.str());
+    if (!modules.empty())
+      break;
+  }
+  return modules;
 }
 
 std::string sp::getModuleName(Operation *op) {
-  if (StringRef name = getLocName(op->getLoc()); !name.empty())
-    return name.str();
-  for (Value operand : op->getOperands())
-    if (StringRef name = getParameterName(operand); !name.empty())
-      return name.contains('.') ? name.rsplit('.').first.str() : name.str();
-  return "";
+  SmallVector<std::string> modules = getModuleNames(op);
+  return modules.empty() ? "" : modules.front();
 }
 
 /// The last component of a module's name; "layers.0" rather than "0".
@@ -83,11 +98,15 @@ static StringRef getShortName(StringRef module) {
 }
 
 /// How a reason calls an op.
-static std::string getReaderName(Operation *op) {
+static SmallVector<std::string> getReaderNames(Operation *op) {
   if (isa<func::ReturnOp>(op))
-    return "the caller";
-  std::string module = getModuleName(op);
-  return module.empty() ? describe(op) : getShortName(module).str();
+    return {"the caller"};
+  SmallVector<std::string> names = getModuleNames(op);
+  for (std::string &name : names)
+    name = getShortName(name).str();
+  if (names.empty())
+    names.push_back(describe(op));
+  return names;
 }
 
 /// As the other passes name it; programs that went through text have lost their
@@ -100,12 +119,21 @@ static std::string describeAt(Operation *op) {
   return text;
 }
 
-/// "q_proj, k_proj and v_proj".
-static std::string listNames(ArrayRef<Operation *> ops) {
+/// The names that `get` gives each op, without repetitions.
+static SmallVector<std::string>
+collectNames(ArrayRef<Operation *> ops,
+             llvm::function_ref<SmallVector<std::string>(Operation *)> get) {
   SmallVector<std::string> names;
   for (Operation *op : ops)
-    if (std::string name = getReaderName(op); !llvm::is_contained(names, name))
-      names.push_back(name);
+    for (std::string &name : get(op))
+      if (!llvm::is_contained(names, name))
+        names.push_back(std::move(name));
+  return names;
+}
+
+/// "q_proj, k_proj and v_proj".
+static std::string listNames(ArrayRef<Operation *> ops) {
+  SmallVector<std::string> names = collectNames(ops, getReaderNames);
   constexpr size_t kMost = 4;
   std::string text;
   for (auto [i, name] : llvm::enumerate(names)) {
@@ -121,12 +149,6 @@ static std::string listNames(ArrayRef<Operation *> ops) {
 //===----------------------------------------------------------------------===//
 // What is around a layout change
 //===----------------------------------------------------------------------===//
-
-/// The same data in another shape or precision.
-static bool isView(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, arith::TruncFOp,
-             arith::ExtFOp>(op);
-}
 
 /// The ops that read `value`, in order.
 static SmallVector<Operation *> findReaders(Value value) {
@@ -169,7 +191,7 @@ static SmallVector<Operation *> findMakers(Value value, StringAttr axis) {
 static bool hasShardedParameter(Operation *op, StringAttr axis) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return getAxisLayout(operand.getType(), axis).isShard() &&
-           !getParameterName(operand).empty();
+           !getParameterNames(operand).empty();
   });
 }
 
@@ -249,10 +271,11 @@ void Explainer::explainByNeighbours(CollectiveRow &row) {
               return "joins the shards for " + who + ", the same on every rank";
             if (row.moves())
               return "joins the shards for " + who;
-            StringRef name = getParameterName(row.op->getOperand(0));
-            return ("lets " + who + " use " +
-                    (name.empty() ? "it" : "`" + name.str() + "`") +
-                    " on each rank's part");
+            auto names = getParameterNames(row.op->getOperand(0));
+            return (
+                "lets " + who + " use " +
+                (names.size() == 1 ? "`" + names.front().str() + "`" : "it") +
+                " on each rank's part");
           })
           .Case<SliceOp>(
               [&](auto) { return "leaves each rank its part, for " + who; })
@@ -269,12 +292,7 @@ void Explainer::explainByNeighbours(CollectiveRow &row) {
 }
 
 static SmallVector<std::string> getModules(ArrayRef<Operation *> ops) {
-  SmallVector<std::string> modules;
-  for (Operation *op : ops)
-    if (std::string module = getModuleName(op);
-        !module.empty() && !llvm::is_contained(modules, module))
-      modules.push_back(module);
-  return modules;
+  return collectNames(ops, getModuleNames);
 }
 
 /// The change of the forward pass whose adjoint `row` is: it goes the dual way,

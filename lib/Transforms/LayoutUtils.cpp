@@ -143,14 +143,19 @@ Location sp::getNameLoc(func::FuncOp function) {
   return NameLoc::get(function.getSymNameAttr());
 }
 
-StringRef sp::getLocName(Location loc) {
+SmallVector<StringRef> sp::getLocNames(Location loc) {
+  SmallVector<StringRef> names;
   if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName();
+    names.push_back(name.getName());
   if (auto fused = dyn_cast<FusedLoc>(loc))
     for (Location inner : fused.getLocations())
-      if (StringRef name = getLocName(inner); !name.empty())
-        return name;
-  return {};
+      llvm::append_range(names, getLocNames(inner));
+  return names;
+}
+
+StringRef sp::getLocName(Location loc) {
+  SmallVector<StringRef> names = getLocNames(loc);
+  return names.empty() ? StringRef() : names.front();
 }
 
 std::string sp::describe(Operation *op) {

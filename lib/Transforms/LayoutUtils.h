@@ -55,8 +55,9 @@ bool canBePacked(mlir::RankedTensorType from, mlir::RankedTensorType to);
 std::string describe(mlir::Value value);
 std::string describe(mlir::Operation *op);
 
-/// The innermost name of a location, empty if it has none: importers name ops
-/// after the module of the model that they come from.
+/// The names of a location, and the first of them, empty if it has none:
+/// importers name ops after the module of the model that they come from.
+llvm::SmallVector<llvm::StringRef> getLocNames(mlir::Location loc);
 llvm::StringRef getLocName(mlir::Location loc);
 
 /// The function's name as a location: a remark about a whole function would

@@ -34,6 +34,11 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
     pm.addPass(createSPOptimizeCollectives());
     pm.addPass(createSPVerifyLayouts());
   }
+  // After that, which makes linears read one value.
+  if (options.mergeLinears) {
+    pm.addPass(createSPMergeLinears());
+    pm.addPass(createSPVerifyLayouts());
+  }
 }
 
 void sp::buildGradientPipeline(OpPassManager &pm,

@@ -94,3 +94,15 @@ void sp_transpose01(int64_t elem_bytes, const void *src, void *dst, int64_t d0,
       std::memcpy(to + (j * d0 + i) * bytes, from + (i * d1 + j) * bytes,
                   bytes);
 }
+
+void sp_copy_rows(int64_t rows, int64_t row_bytes, const void *src,
+                  int64_t src_stride, void *dst, int64_t dst_stride) {
+  if (src_stride == row_bytes && dst_stride == row_bytes) {
+    row_bytes *= rows;
+    rows = row_bytes ? 1 : 0;
+  }
+  auto *from = static_cast<const char *>(src);
+  auto *to = static_cast<char *>(dst);
+  for (int64_t i = 0; i < rows; ++i)
+    std::memcpy(to + i * dst_stride, from + i * src_stride, row_bytes);
+}

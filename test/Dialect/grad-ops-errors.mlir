@@ -130,6 +130,54 @@ func.func @pack_count(%x: tensor<4xf32>, %y: tensor<2x3xf32>) {
 
 // -----
 
+func.func @pack_rows(%x: tensor<4x3xf32>, %y: tensor<2x3xf32>) {
+  // expected-error @below {{the rows has shape [2, 8], must be [2, 9] (C1)}}
+  %0 = sp.pack %x, %y : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @pack_pieces(%x: tensor<4x6xf32>, %y: tensor<4x3xf32>) {
+  // expected-error @below {{packs rows 'tensor<4x2x4xf32>', which 'tensor<4x3xf32>' cannot be cut into (C1)}}
+  %0 = sp.pack %x, %y : (tensor<4x6xf32>, tensor<4x3xf32>) -> tensor<4x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @pack_other_rows(%x: tensor<4x6xf32>, %y: tensor<2x6xf32>) {
+  // expected-error @below {{packs rows 'tensor<4x2x4xf32>', which 'tensor<2x6xf32>' cannot be cut into (C1)}}
+  %0 = sp.pack %x, %y : (tensor<4x6xf32>, tensor<2x6xf32>) -> tensor<4x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @pack_scalar(%x: tensor<4x6xf32>, %y: tensor<f32>) {
+  // expected-error @below {{packs rows 'tensor<1x25xf32>', which 'tensor<f32>' cannot be cut into (C1)}}
+  %0 = sp.pack %x, %y : (tensor<4x6xf32>, tensor<f32>) -> tensor<1x25xf32>
+  return
+}
+
+// -----
+
+func.func @pack_into_scalar(%x: tensor<1xf32>) {
+  // expected-error @below {{the vector has shape [], must be [1] (C1)}}
+  %0 = sp.pack %x : (tensor<1xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @pack_type(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{(C2)}}
+  %0 = sp.pack %x, %y : (tensor<4xf32>, tensor<4xf64>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @unpack_nothing(%x: tensor<4xf32>) {
   // expected-error @below {{has nothing to pack (C1)}}
   "sp.unpack"(%x) : (tensor<4xf32>) -> ()

@@ -54,6 +54,10 @@ func.func @others(%x: tensor<8x2x4x6xf32, #sp.layout<tp = shard(2)>>, %l: tensor
   %k = sp.pack %p, %g : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
   // CHECK: sp.unpack %{{.*}} : (tensor<5xf32>) -> (tensor<f32>, tensor<4xf32>)
   %u:2 = sp.unpack %k : (tensor<5xf32>) -> (tensor<f32>, tensor<4xf32>)
+  // CHECK: sp.unpack %{{.*}} : (tensor<8x2x7xf32>) -> (tensor<8x4xf32>, tensor<8x2x5xf32>)
+  %o:2 = sp.unpack %l : (tensor<8x2x7xf32>) -> (tensor<8x4xf32>, tensor<8x2x5xf32>)
+  // CHECK: sp.pack %{{.*}}, %{{.*}} : (tensor<8x2x5xf32>, tensor<8x4xf32>) -> tensor<8x2x7xf32>
+  %i = sp.pack %o#1, %o#0 : (tensor<8x2x5xf32>, tensor<8x4xf32>) -> tensor<8x2x7xf32>
   // CHECK: sp.adamw {{.*}} scale %{{.*}} lr %{{.*}} corrections %{{.*}}, %{{.*}} betas 9.000000e-01, 5.000000e-01 eps 1.000000e-08 decay 1.000000e-02
   %w:3 = sp.adamw %p, %u#1, %p, %p scale %s lr %s corrections %s, %s betas 0.9, 0.5 eps 1.0e-08 decay 0.01 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return %n, %w#0, %d : tensor<f64>, tensor<4xf32>, tensor<8x2x7xf32>

@@ -3,6 +3,7 @@
 // RUN: sp-opt %s --split-input-file --sp-tensor-parallel=tp=2 --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-sequence-parallel --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-optimize-collectives --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-merge-linears --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-differentiate --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-localize --verify-diagnostics=only-expected
 

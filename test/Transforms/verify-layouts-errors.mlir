@@ -2128,3 +2128,14 @@ func.func @f(%q: tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, %k: tensor<4x1x
   %0 = sp.attention %q, %kr, %kr scale 1.0 causal : (tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>, tensor<4x1x2x2xf32, #sp.layout<tp.rep = replicate, tp.kv = shard(2)>>) -> tensor<4x1x4x2xf32, #sp.layout<tp = shard(2)>>
   return
 }
+
+// -----
+
+sp.mesh @mesh <tp = 2>
+
+// Only what makes rows may be sharded.
+func.func @unpack_sharded(%x: tensor<4x2x4xf32, #sp.layout<tp = shard(2)>>) {
+  // expected-error @below {{is shard(2) along `tp`, but the op needs that whole dimension}}
+  %0:2 = sp.unpack %x : (tensor<4x2x4xf32, #sp.layout<tp = shard(2)>>) -> (tensor<4x2x2xf32, #sp.layout<tp = shard(2)>>, tensor<4x2x2xf32, #sp.layout<tp = shard(2)>>)
+  return
+}

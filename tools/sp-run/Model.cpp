@@ -44,6 +44,11 @@ static cl::opt<bool> sharedEntryGathers(
     "shared-entry-gathers", MODEL_COMMANDS,
     cl::desc("one gather for all linears that read a value (default true)"),
     cl::init(true));
+static cl::opt<bool> mergeLinears(
+    "merge-linears", MODEL_COMMANDS,
+    cl::desc("one large linear for Q/K/V and one for gate/up; checkpoints stay "
+             "as they are (default false)"),
+    cl::init(false));
 static cl::opt<std::string>
     head("head", MODEL_COMMANDS,
          cl::desc("the head and its loss: replicated (default), or vocab, each "
@@ -92,7 +97,7 @@ Expected<ModelOptions> sp::getModelOptions() {
   return ModelOptions{model,      *config,          *sizes,
                       *type,      sequenceParallel, sharedEntryGathers,
                       objective,  tokens,           head,
-                      padSequence};
+                      padSequence, mergeLinears};
 }
 
 Expected<Shape> sp::readBatchShape(StringRef path) {
@@ -132,6 +137,7 @@ sp::buildModel(mlir::MLIRContext &context, const ModelOptions &model,
   options.minTokens = model.minTokens;
   options.head = model.head;
   options.padSequence = model.padSequence;
+  options.mergeLinears = model.mergeLinears;
   mlir::PassManager pm(&context, mlir::ModuleOp::getOperationName());
   buildParallelizePipeline(pm, options);
   if (build)

@@ -22,7 +22,7 @@ struct ModelOptions {
   std::string objective;
   int64_t minTokens;
   std::string head;
-  bool padSequence;
+  bool padSequence, mergeLinears;
 };
 llvm::Expected<ModelOptions> getModelOptions();
 

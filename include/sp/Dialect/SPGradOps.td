@@ -191,17 +191,20 @@ def SP_CrossEntropyJoinGradOp : SP_ComputeOp<"cross_entropy_join_grad", ["isLine
 //===----------------------------------------------------------------------===//
 
 def SP_PackOp : SP_DifferentiableOp<"pack", ["isLinearIn"]> {
-  let summary = "tensors one after another in one vector";
+  let summary = "tensors one after another in one vector, or in rows";
   let description = [{
-    So that one collective serves them all. A result of P rows has in each row one of
-    the P parts of every input, cut along its first dimension; a rank that has a shard
+    So that one collective, or one contraction, serves them all. A result of type
+    `[d0, ..., P, r]` has in each of its rows, of r elements, a piece of every input, as
+    the inputs are `[d0, ..., n, ...]` with n cut into P pieces. A rank that has a shard
     of the inputs has one of the result.
 
     Constraints:
-    - (C1) there is at least one input, and the result is a vector of as many elements
-      as all inputs together, or P rows of them; P divides the inputs' first dimension.
+    - (C1) there is at least one input; the result has as many elements as all inputs
+      together; its dimensions but the last two are the inputs' first, and the last but
+      one divides the next of each input.
     - (C2) all element types are equal.
-    - (C3) no dimension may be sharded, but the first of all if the result has rows.
+    - (C3) only the result's dimensions but the last, and the inputs' first ones that
+      they are, may be sharded.
   }];
   let arguments = (ins Variadic<SP_FloatTensor>:$inputs);
   let results = (outs SP_FloatTensor:$result);
@@ -209,14 +212,12 @@ def SP_PackOp : SP_DifferentiableOp<"pack", ["isLinearIn"]> {
 }
 
 def SP_UnpackOp : SP_DifferentiableOp<"unpack", ["isLinearIn"]> {
-  let summary = "the tensors in a vector that `pack` made";
+  let summary = "the tensors in what `pack` made";
   let description = [{
     Constraints:
-    - (C1) there is at least one result, and the input is a vector of as many elements
-      as all results together, or P rows of them; P divides the results' first
-      dimension.
+    - (C1) as those of `pack`, with inputs and result exchanged.
     - (C2) all element types are equal.
-    - (C3) no dimension may be sharded, but the first of all if the input has rows.
+    - (C3) as those of `pack`.
   }];
   let arguments = (ins SP_FloatTensor:$input);
   let results = (outs Variadic<SP_FloatTensor>:$outputs);

@@ -343,6 +343,30 @@ def SPOptimizeCollectives : Pass<"sp-optimize-collectives", "::mlir::ModuleOp"> 
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def SPMergeLinears : Pass<"sp-merge-linears", "::mlir::ModuleOp"> {
+  let summary = "one linear for Q/K/V, one for gate/up";
+  let description = [{
+    After `sp-optimize-collectives`, which lets them read one gathered value: column
+    parallel linears (and unsharded ones) of one operand become one `sp.linear`, of which
+    each rank has its part of every weight (`sp.pack`) and which gives each rank its part
+    of every result (`sp.unpack`). Parameters, and so checkpoints, gradients and the
+    optimizer's state, keep their names and shapes. Linears whose weights are of another
+    element type or layout, or are computed behind the first, stay as they are; so do
+    the row parallel ones.
+
+    It is for hardware on which one large contraction beats several small ones by more
+    than it costs to move the weights and the results once.
+
+    Constraints:
+    - (C1) functions are straight-line code: no tensors in regions, calls or further
+      blocks.
+  }];
+  let statistics = [
+    Statistic<"numMerged", "merged", "linears that became a part of one">,
+  ];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::sp::SPDialect"];
+}
+
 def SPPrintCollectives : Pass<"sp-print-collectives", "::mlir::ModuleOp"> {
   let summary = "prints what ranks send to each other, how much, and why";
   let description = [{

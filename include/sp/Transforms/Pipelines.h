@@ -27,6 +27,11 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       llvm::cl::desc("one gather for all linears that read a value; false: the "
                      "textbook form, one per linear"),
       llvm::cl::init(true)};
+  Option<bool> mergeLinears{
+      *this, "merge-linears",
+      llvm::cl::desc("one linear for those that read a value and have an equal "
+                     "layout"),
+      llvm::cl::init(false)};
   Option<std::string> objective{
       *this, "objective",
       llvm::cl::desc("of sequence parallelism: memory (and repeated work) or "

@@ -30,6 +30,7 @@ std::string Form::str() const {
   text += shardsHead ? " head=vocab" : "";
   text += padsSequence ? " pad-sequence" : "";
   text += recomputes ? " recompute=all" : "";
+  text += mergesLinears ? " merge-linears" : "";
   text += isDifferentiatedFirst ? " (differentiated first)" : "";
   return text;
 }
@@ -42,13 +43,15 @@ ArrayRef<Form> test::listForms() {
       {2, false, true, false},
       {4, true, false, true},
       {2, true, false, false, false, /*padsSequence=*/true},
-      {4, true, true, false, false, false, /*recomputes=*/true},
+      {4, true, true, false, false, false, /*recomputes=*/true,
+       /*mergesLinears=*/true},
       {2, true, true, true},
       {4, false, false, false, true},
       {4, true, true, false, true, true, true},
+      {2, false, true, false, false, false, false, true},
       {2, true, false, false},
       {4, true, true, false, false, true},
-      {2, true, true, false, true, false, true},
+      {2, true, true, false, true, false, true, true},
   };
   return forms;
 }
@@ -93,6 +96,7 @@ static void addParallelism(PassManager &pm, const Form &form) {
   options.sharedEntryGathers = form.sharesGathers;
   options.head = form.shardsHead ? "vocab" : "replicated";
   options.padSequence = form.padsSequence;
+  options.mergeLinears = form.mergesLinears;
   buildParallelizePipeline(pm, options);
 }
 

@@ -27,6 +27,8 @@ struct Form {
   bool padsSequence = false;
   /// As much as can be is run again in the backward pass.
   bool recomputes = false;
+  /// One linear for several of one operand.
+  bool mergesLinears = false;
 
   std::string str() const;
 };

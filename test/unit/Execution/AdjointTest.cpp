@@ -451,6 +451,17 @@ ProgramText makePacked() {
            "(tensor<4x2xf64>, tensor<2xf64>)");
   text.use("%first", {4, 2});
   text.use("%second", {2});
+
+  // Rows of more than one dimension.
+  std::string wide = text.parameter("wide", {3, 4});
+  std::string deep = text.parameter("deep", {3, 2, 2});
+  text.add("%columns = sp.pack " + wide + ", " + deep +
+           " : (tensor<3x4xf64>, tensor<3x2x2xf64>) -> tensor<3x2x4xf64>");
+  text.use("%columns", {3, 2, 4});
+  text.add("%left, %right = sp.unpack " + text.parameter("both", {3, 2, 4}) +
+           " : (tensor<3x2x4xf64>) -> (tensor<3x2x3xf64>, tensor<3x2xf64>)");
+  text.use("%left", {3, 2, 3});
+  text.use("%right", {3, 2});
   return text;
 }
 
@@ -834,6 +845,19 @@ ProgramText makeShards() {
            ")");
   text.use("%all_some", {4, 3});
   text.use("%all_others", {2});
+
+  // Of two tensors each rank has its columns of, one.
+  std::string left = text.parameter("left", {3, 4}, "shard(1)");
+  std::string right = text.parameter("right", {3, 2}, "shard(1)");
+  std::string both = tensor({3, 2, 3}, "shard(1)");
+  text.add("%both = sp.pack " + left + ", " + right + " : (" +
+           tensor({3, 4}, "shard(1)") + ", " + tensor({3, 2}, "shard(1)") +
+           ") -> " + both);
+  text.use("%both", {3, 2, 3}, "shard(1)");
+  text.add("%right_again, %left_again = sp.unpack %both : (" + both + ") -> (" +
+           tensor({3, 2}, "shard(1)") + ", " + tensor({3, 4}, "shard(1)") +
+           ")");
+  text.use("%left_again", {3, 4}, "shard(1)");
 
   // Broadcast, transposed and replicated operands of one linalg op.
   std::string m = text.parameter("matrix", {3, 4}, "shard(1)");
