@@ -19,6 +19,11 @@ static bool isLeadingRows(tensor::ExtractSliceOp slice) {
   return source.getShape().drop_front() == result.getShape().drop_front();
 }
 
+/// True if what is kept is contiguous, and as it was.
+static bool isLeadingRows(UnpadOp unpad) {
+  return unpad.getDim() == 0 && !unpad.getFold();
+}
+
 int64_t sp::getNumRows(Value packed) {
   auto type = cast<RankedTensorType>(packed.getType());
   return llvm::product_of(type.getShape().drop_back());
@@ -27,10 +32,12 @@ int64_t sp::getNumRows(Value packed) {
 Value sp::getAliasedOperand(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
   auto unpack = dyn_cast<UnpackOp>(op);
+  auto unpad = dyn_cast<UnpadOp>(op);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, CheckTargetsOp,
           OptimizationBarrierOp>(op) ||
       (slice && isLeadingRows(slice)) ||
-      (unpack && getNumRows(unpack.getInput()) == 1))
+      (unpack && getNumRows(unpack.getInput()) == 1) ||
+      (unpad && isLeadingRows(unpad)))
     return op->getOperand(0);
   return {};
 }

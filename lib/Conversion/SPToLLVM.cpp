@@ -537,6 +537,8 @@ void FunctionLowering::lower(PadOp op) {
 }
 
 void FunctionLowering::lower(UnpadOp op) {
+  if (getAliasedOperand(op))
+    return;
   int64_t dim = op.getDim();
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   SmallVector<Argument> arguments{

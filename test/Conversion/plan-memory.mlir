@@ -47,6 +47,24 @@ func.func @slice(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>,
   return %b, %c : tensor<8x8xf32>, tensor<16x8xf32>
 }
 
+// What comes first of the outermost dimension is where it was, for as long as it is
+// read; what is cut out of an inner one, or summed, is not.
+// CHECK-LABEL: func.func @unpad_copies
+// CHECK-SAME: sp.activation_bytes = 960 : i64, sp.arena_bytes = 1024 : i64
+func.func @unpad_copies(%x: tensor<8x8xf32>) -> (tensor<7x8xf32>, tensor<8x7xf32>, tensor<7x8xf32>) {
+  // CHECK: sp.linear {{.*}} {sp.offsets = array<i64: 0>}
+  %a = sp.linear %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: sp.unpad %{{.*}} dim 0 :
+  %b = sp.unpad %a dim 0 : tensor<8x8xf32> -> tensor<7x8xf32>
+  // CHECK: sp.linear {{.*}} {sp.offsets = array<i64: 256>}
+  %c = sp.linear %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: sp.unpad %{{.*}} dim 1 {sp.offsets
+  %d = sp.unpad %c dim 1 : tensor<8x8xf32> -> tensor<8x7xf32>
+  // CHECK: sp.unpad %{{.*}} dim 0 fold {sp.offsets
+  %e = sp.unpad %c dim 0 fold : tensor<8x8xf32> -> tensor<7x8xf32>
+  return %b, %d, %e : tensor<7x8xf32>, tensor<8x7xf32>, tensor<7x8xf32>
+}
+
 // A reshape has no bytes of its own, and keeps its operand's alive.
 // CHECK-LABEL: func.func @reshape
 // CHECK-SAME: sp.activation_bytes = 1024 : i64, sp.arena_bytes = 768 : i64

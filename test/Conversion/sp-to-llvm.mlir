@@ -110,3 +110,16 @@ func.func @constants() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 func.func @forward_argument(%x: tensor<4xi64>) -> tensor<4xi64> {
   return %x : tensor<4xi64>
 }
+
+// The first rows of what was padded are where they were; only others are copied.
+// CHECK-LABEL: llvm.func @program_unpad
+// CHECK-COUNT-1: llvm.call @sp_unpad(
+// CHECK-NOT: llvm.call @sp_unpad(
+// CHECK: llvm.call @sp_unpad_fold(
+// CHECK: llvm.return
+func.func @unpad(%x: tensor<4x4xf32>) -> (tensor<3x4xf32>, tensor<4x3xf32>, tensor<3x4xf32>) {
+  %a = sp.unpad %x dim 0 : tensor<4x4xf32> -> tensor<3x4xf32>
+  %b = sp.unpad %x dim 1 : tensor<4x4xf32> -> tensor<4x3xf32>
+  %c = sp.unpad %x dim 0 fold : tensor<4x4xf32> -> tensor<3x4xf32>
+  return %a, %b, %c : tensor<3x4xf32>, tensor<4x3xf32>, tensor<3x4xf32>
+}
