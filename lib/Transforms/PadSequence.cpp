@@ -31,7 +31,7 @@ namespace {
 
 class Padder {
 public:
-  Padder(func::FuncOp function, StringRef axis, int64_t size);
+  Padder(func::FuncOp function, ArrayRef<AllReduceOp> reductions, int64_t size);
 
   /// What all sequence dimensions are multiples of, now and after `rewrite`.
   int64_t getExtent() const { return extent; }
@@ -67,9 +67,9 @@ private:
 
 } // namespace
 
-Padder::Padder(func::FuncOp function, StringRef axis, int64_t size)
-    : body(function.front()), size(size),
-      tokens(findReductions(function, axis), size) {
+Padder::Padder(func::FuncOp function, ArrayRef<AllReduceOp> reductions,
+               int64_t size)
+    : body(function.front()), size(size), tokens(reductions, size) {
   for (Operation &op : body) {
     if (!canBePadded(&op))
       continue;
@@ -199,7 +199,11 @@ struct PadSequence : sp::impl::SPPadSequenceBase<PadSequence> {
 
 private:
   void runOnFunction(func::FuncOp function, int64_t size) {
-    Padder padder(function, axis, size);
+    SmallVector<AllReduceOp> reductions = findReductions(function, axis);
+    // What sp-sequence-parallel leaves alone, and says so, needs no padding.
+    if (countTokens(reductions) < minTokens)
+      return;
+    Padder padder(function, reductions, size);
     int64_t extent = padder.getExtent();
     if (extent % size == 0)
       return;

@@ -19,7 +19,9 @@ void sp::buildParallelizePipeline(OpPassManager &pm,
   pm.addPass(createSPVerifyLayouts());
   if (options.sequenceParallel) {
     if (options.padSequence) {
-      pm.addPass(createSPPadSequence());
+      SPPadSequenceOptions pad;
+      pad.minTokens = options.minTokens;
+      pm.addPass(createSPPadSequence(pad));
       pm.addPass(createSPVerifyLayouts());
     }
     SPSequenceParallelOptions sequence;

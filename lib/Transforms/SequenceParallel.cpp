@@ -45,9 +45,7 @@ public:
   }
 
   CutCost label();
-  /// Rows of the largest value that a tensor-parallel region reduces: its
-  /// elements but for the last dimension.
-  int64_t countTokens() const;
+  int64_t countTokens() const { return sp::countTokens(reductions); }
   LogicalResult checkDivisibility();
   void rewrite();
 
@@ -244,14 +242,6 @@ CutCost Sharder::label() {
     }
   }
   return cost;
-}
-
-int64_t Sharder::countTokens() const {
-  int64_t count = 0;
-  for (AllReduceOp op : reductions)
-    if (ArrayRef<int64_t> shape = op.getType().getShape(); !shape.empty())
-      count = std::max(count, llvm::product_of(shape.drop_back()));
-  return count;
 }
 
 LogicalResult Sharder::checkDivisibility() {

@@ -19,6 +19,14 @@ SmallVector<AllReduceOp> sp::findReductions(func::FuncOp function,
   return reductions;
 }
 
+int64_t sp::countTokens(ArrayRef<AllReduceOp> reductions) {
+  int64_t count = 0;
+  for (AllReduceOp op : reductions)
+    if (ArrayRef<int64_t> shape = op.getType().getShape(); !shape.empty())
+      count = std::max(count, llvm::product_of(shape.drop_back()));
+  return count;
+}
+
 TokenDims::TokenDims(ArrayRef<AllReduceOp> reductions, int64_t size) {
   // The hidden states come first. What is smaller, such as a sum over the
   // sequence, may have other dimensions, which are worth sharding only if that

@@ -14,6 +14,10 @@ namespace sp {
 mlir::SmallVector<AllReduceOp> findReductions(mlir::func::FuncOp function,
                                               mlir::StringRef axis);
 
+/// Rows of the largest value that a tensor-parallel region reduces: its
+/// elements but for the last dimension.
+int64_t countTokens(mlir::ArrayRef<AllReduceOp> reductions);
+
 /// The sequence dimension of every value that has one, carried by the layout
 /// rules in both directions from what the tensor-parallel regions reduce.
 class TokenDims {

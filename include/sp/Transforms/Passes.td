@@ -91,6 +91,9 @@ def SPPadSequence : Pass<"sp-pad-sequence", "::mlir::ModuleOp"> {
     none behind it, dropout's masks are functions of the coordinates, and tokens that
     the loss does not see have zero gradients.
 
+    A function that works on fewer than `min-tokens` tokens, which
+    `sp-sequence-parallel` would leave alone as well, stays as it is.
+
     Constraints:
     - (C1) the module is tensor-parallel along the axis.
     - (C2) functions are straight-line code: no tensors in regions, calls or further
@@ -99,6 +102,8 @@ def SPPadSequence : Pass<"sp-pad-sequence", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sp::SPDialect"];
   let options = [
     Option<"axis", "axis", "std::string", /*default=*/"\"tp\"", "name of the mesh axis">,
+    Option<"minTokens", "min-tokens", "int64_t", "0",
+           "with fewer tokens, pad nothing">,
   ];
   let statistics = [
     Statistic<"numPadded", "tokens", "tokens by which sequences became longer">,
