@@ -15,9 +15,8 @@
 #include "TokenDims.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "sp/Transforms/Passes.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
-#include <numeric>
 
 namespace sp {
 #define GEN_PASS_DEF_SPPADSEQUENCE
@@ -33,12 +32,14 @@ class Padder {
 public:
   Padder(func::FuncOp function, ArrayRef<AllReduceOp> reductions, int64_t size);
 
-  /// What all sequence dimensions are multiples of, now and after `rewrite`.
+  /// The smallest extent of a sequence dimension that `size` does not divide; 0
+  /// if it divides all. Greater ones count several elements per token.
   int64_t getExtent() const { return extent; }
   int64_t getPaddedExtent() const { return llvm::alignTo(extent, size); }
   void rewrite();
 
 private:
+  void choosePaddedOps();
   bool isPadded(Value value) const {
     Operation *op = value.getDefiningOp();
     return op && padded.contains(op) && tokens.get(value) >= 0;
@@ -50,6 +51,8 @@ private:
   bool canBePadded(Operation *op) const;
   /// -1 if the operand has no sequence dimension.
   int64_t getDim(OpOperand &operand) const;
+  /// Of all sequence dimensions of the op.
+  SmallVector<int64_t> getExtents(Operation *op) const;
   RankedTensorType getPaddedType(Value value, int64_t dim) const;
   void rewriteOperand(OpOperand &operand);
   Value getPaddedValue(OpOperand &operand, int64_t dim);
@@ -70,14 +73,23 @@ private:
 Padder::Padder(func::FuncOp function, ArrayRef<AllReduceOp> reductions,
                int64_t size)
     : body(function.front()), size(size), tokens(reductions, size) {
-  for (Operation &op : body) {
-    if (!canBePadded(&op))
-      continue;
-    padded.insert(&op);
-    for (OpOperand &operand : op.getOpOperands())
-      if (int64_t dim = getDim(operand); dim >= 0)
-        extent = std::gcd(extent, shapeOf(operand.get())[dim]);
-  }
+  for (Operation &op : body)
+    if (canBePadded(&op))
+      padded.insert(&op);
+  for (Operation *op : padded)
+    for (int64_t own : getExtents(op))
+      if (own % size != 0 && (extent == 0 || own < extent))
+        extent = own;
+  if (extent != 0)
+    choosePaddedOps();
+}
+
+void Padder::choosePaddedOps() {
+  // What has nothing to do with this sequence must not be padded for it.
+  padded.remove_if([&](Operation *op) {
+    return llvm::any_of(getExtents(op),
+                        [&](int64_t own) { return own % extent != 0; });
+  });
 }
 
 /// The targets of a loss, which skips those that it ignores.
@@ -113,6 +125,19 @@ int64_t Padder::getDim(OpOperand &operand) const {
     return tokens.get(operand.get());
   return cast<LayoutOpInterface>(op).getLayoutRule().operandDim(
       operand.getOperandNumber(), tokens.getFactor(op));
+}
+
+SmallVector<int64_t> Padder::getExtents(Operation *op) const {
+  SmallVector<int64_t> extents;
+  auto add = [&](Value value, int64_t dim) {
+    if (dim >= 0)
+      extents.push_back(shapeOf(value)[dim]);
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    add(operand.get(), getDim(operand));
+  for (Value result : op->getResults())
+    add(result, tokens.get(result));
+  return extents;
 }
 
 RankedTensorType Padder::getPaddedType(Value value, int64_t dim) const {
@@ -205,7 +230,7 @@ private:
       return;
     Padder padder(function, reductions, size);
     int64_t extent = padder.getExtent();
-    if (extent % size == 0)
+    if (extent == 0)
       return;
     padder.rewrite();
     numPadded += padder.getPaddedExtent() - extent;

@@ -104,3 +104,19 @@ func.func @even(%x: tensor<4x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf
   %o = sp.linear %h, %w2 : (tensor<4x2x16xf32>, tensor<8x16xf32>) -> tensor<4x2x8xf32>
   return %o : tensor<4x2x8xf32>
 }
+
+// -----
+
+// Another sequence, of a length that divides: it is no reason to pad to a multiple of
+// what both have in common.
+// CHECK-LABEL: func.func @unrelated_lengths
+// CHECK:         sp.pad %{{.*}} dim 0 : tensor<7x2x8xf32> -> tensor<8x2x8xf32>
+// CHECK-NOT:     sp.pad
+// CHECK:         return %{{.*}}, %{{.*}} : tensor<7x2x8xf32>, tensor<4x2x8xf32>
+func.func @unrelated_lengths(%x: tensor<7x2x8xf32>, %y: tensor<4x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>, %v1: tensor<16x8xf32>, %v2: tensor<8x16xf32>) -> (tensor<7x2x8xf32>, tensor<4x2x8xf32>) {
+  %h = sp.linear %x, %w1 : (tensor<7x2x8xf32>, tensor<16x8xf32>) -> tensor<7x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<7x2x16xf32>, tensor<8x16xf32>) -> tensor<7x2x8xf32>
+  %h2 = sp.linear %y, %v1 : (tensor<4x2x8xf32>, tensor<16x8xf32>) -> tensor<4x2x16xf32>
+  %o2 = sp.linear %h2, %v2 : (tensor<4x2x16xf32>, tensor<8x16xf32>) -> tensor<4x2x8xf32>
+  return %o, %o2 : tensor<7x2x8xf32>, tensor<4x2x8xf32>
+}

@@ -91,8 +91,11 @@ def SPPadSequence : Pass<"sp-pad-sequence", "::mlir::ModuleOp"> {
     none behind it, dropout's masks are functions of the coordinates, and tokens that
     the loss does not see have zero gradients.
 
-    A function that works on fewer than `min-tokens` tokens, which
-    `sp-sequence-parallel` would leave alone as well, stays as it is.
+    The length that is padded is the least extent that the axis's size does not
+    divide. Other extents must be multiples of it, as those of flattened tokens are;
+    an op with one that is not works on another sequence and stays as it is, and so
+    does a function that works on fewer than `min-tokens` tokens, which
+    `sp-sequence-parallel` would leave alone as well.
 
     Constraints:
     - (C1) the module is tensor-parallel along the axis.
