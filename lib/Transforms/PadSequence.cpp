@@ -54,7 +54,7 @@ private:
   /// Of all sequence dimensions of the op.
   SmallVector<int64_t> getExtents(Operation *op) const;
   RankedTensorType getPaddedType(Value value, int64_t dim) const;
-  void rewriteOperand(OpOperand &operand);
+  void rewriteOperands(Operation *op);
   Value getPaddedValue(OpOperand &operand, int64_t dim);
   Value getCut(Value value);
 
@@ -110,9 +110,9 @@ bool Padder::canBePadded(Operation *op) const {
   int64_t factor = tokens.getFactor(op);
   if (factor == LayoutRule::kBlocked || op->getNumOperands() == 0)
     return false;
-  // What is ignored can only be put where the targets come from.
-  if (OpOperand *targets = getTargets(op))
-    return hasDim(targets->get()) && !isPadded(targets->get());
+  // A sum over tokens, but not over those that it is told to ignore.
+  if (getTargets(op))
+    return true;
   return !cast<LayoutOpInterface>(op).getLayoutRule().isReduction[factor] &&
          llvm::all_of(op->getResults(), hasDim);
 }
@@ -149,14 +149,19 @@ RankedTensorType Padder::getPaddedType(Value value, int64_t dim) const {
 
 Value Padder::getPaddedValue(OpOperand &operand, int64_t dim) {
   Value value = operand.get();
+  IntegerAttr fill;
+  if (&operand == getTargets(operand.getOwner())) {
+    fill = operand.getOwner()->getAttrOfType<IntegerAttr>("ignore_index");
+    // Computed targets do not end in what is ignored.
+    if (isPadded(value))
+      value = getCut(value);
+  }
   RankedTensorType type = getPaddedType(value, dim);
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
-  if (Operation *source = value.getDefiningOp(); isUniformSource(source))
+  if (Operation *source = value.getDefiningOp();
+      !fill && isUniformSource(source))
     return cloneSource(builder, source, type);
-  IntegerAttr fill;
-  if (&operand == getTargets(operand.getOwner()))
-    fill = operand.getOwner()->getAttrOfType<IntegerAttr>("ignore_index");
   Value &pad = pads[{value, dim, fill}];
   if (!pad)
     pad = PadOp::create(builder, value.getLoc(), type, value,
@@ -175,15 +180,19 @@ Value Padder::getCut(Value value) {
   return cut;
 }
 
-void Padder::rewriteOperand(OpOperand &operand) {
-  if (!padded.contains(operand.getOwner())) {
-    if (isPadded(operand.get()))
-      operand.set(getCut(operand.get()));
+void Padder::rewriteOperands(Operation *op) {
+  if (!padded.contains(op)) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isPadded(operand.get()))
+        operand.set(getCut(operand.get()));
     return;
   }
-  int64_t dim = getDim(operand);
-  if (dim >= 0 && !isPadded(operand.get()))
-    operand.set(getPaddedValue(operand, dim));
+  // All dimensions first: they follow from the operands that are replaced.
+  auto dims = llvm::map_to_vector(
+      op->getOpOperands(), [&](OpOperand &operand) { return getDim(operand); });
+  for (auto [operand, dim] : llvm::zip_equal(op->getOpOperands(), dims))
+    if (dim >= 0 && (&operand == getTargets(op) || !isPadded(operand.get())))
+      operand.set(getPaddedValue(operand, dim));
 }
 
 void Padder::rewrite() {
@@ -195,8 +204,7 @@ void Padder::rewrite() {
       types[result] = result.getType();
   // Dimensions follow from the types, so all operands come before all types.
   for (Operation *op : ops)
-    for (OpOperand &operand : op->getOpOperands())
-      rewriteOperand(operand);
+    rewriteOperands(op);
   for (Operation *op : padded) {
     for (Value result : op->getResults())
       if (int64_t dim = tokens.get(result); dim >= 0)

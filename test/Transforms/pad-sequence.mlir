@@ -120,3 +120,36 @@ func.func @unrelated_lengths(%x: tensor<7x2x8xf32>, %y: tensor<4x2x8xf32>, %w1: 
   %o2 = sp.linear %h2, %v2 : (tensor<4x2x16xf32>, tensor<8x16xf32>) -> tensor<4x2x8xf32>
   return %o, %o2 : tensor<7x2x8xf32>, tensor<4x2x8xf32>
 }
+
+// -----
+
+// Targets that are computed for each token: behind their end is what is ignored, not
+// what would be computed there.
+// CHECK-LABEL: func.func @computed_targets
+// CHECK:         %[[T:.*]] = arith.addi %{{.*}}, %{{.*}} : tensor<8x1xi64>
+// CHECK-NEXT:    %[[C:.*]] = sp.unpad %[[T]] dim 0 : tensor<8x1xi64> -> tensor<7x1xi64>
+// CHECK-NEXT:    %[[P:.*]] = sp.pad %[[C]] dim 0 fill 3 : tensor<7x1xi64> -> tensor<8x1xi64>
+// CHECK:         sp.cross_entropy %{{.*}}, %[[P]] ignore_index 3
+func.func @computed_targets(%ids: tensor<7x1xi64>, %x: tensor<7x1x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<f32> {
+  %one = arith.constant dense<1> : tensor<7x1xi64>
+  %t = arith.addi %ids, %one : tensor<7x1xi64>
+  %h = sp.linear %x, %w1 : (tensor<7x1x8xf32>, tensor<16x8xf32>) -> tensor<7x1x16xf32>
+  %y = sp.linear %h, %w2 : (tensor<7x1x16xf32>, tensor<8x16xf32>) -> tensor<7x1x8xf32>
+  %sum, %count = sp.cross_entropy %y, %t ignore_index 3 : (tensor<7x1x8xf32>, tensor<7x1xi64>) -> (tensor<f32>, tensor<f32>)
+  return %sum : tensor<f32>
+}
+
+// -----
+
+// So is it behind targets that are all the same.
+// CHECK-LABEL: func.func @constant_targets
+// CHECK:         %[[T:.*]] = arith.constant dense<1> : tensor<7x1xi64>
+// CHECK-NEXT:    %[[P:.*]] = sp.pad %[[T]] dim 0 fill -100 : tensor<7x1xi64> -> tensor<8x1xi64>
+// CHECK:         sp.cross_entropy %{{.*}}, %[[P]] ignore_index -100
+func.func @constant_targets(%x: tensor<7x1x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<f32> {
+  %t = arith.constant dense<1> : tensor<7x1xi64>
+  %h = sp.linear %x, %w1 : (tensor<7x1x8xf32>, tensor<16x8xf32>) -> tensor<7x1x16xf32>
+  %y = sp.linear %h, %w2 : (tensor<7x1x16xf32>, tensor<8x16xf32>) -> tensor<7x1x8xf32>
+  %sum, %count = sp.cross_entropy %y, %t ignore_index -100 : (tensor<7x1x8xf32>, tensor<7x1xi64>) -> (tensor<f32>, tensor<f32>)
+  return %sum : tensor<f32>
+}
