@@ -90,6 +90,14 @@ void Padder::choosePaddedOps() {
     return llvm::any_of(getExtents(op),
                         [&](int64_t own) { return own % extent != 0; });
   });
+  // At an exit the end is cut off before the transposition, so that it is not
+  // moved, and the cut is no copy.
+  padded.remove_if([&](Operation *op) {
+    return isa<BatchMajorOp>(op) &&
+           llvm::none_of(op->getUsers(), [&](Operation *user) {
+             return padded.contains(user);
+           });
+  });
 }
 
 /// The targets of a loss, which skips those that it ignores.

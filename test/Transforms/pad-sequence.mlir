@@ -123,6 +123,36 @@ func.func @unrelated_lengths(%x: tensor<7x2x8xf32>, %y: tensor<4x2x8xf32>, %w1: 
 
 // -----
 
+// The end is cut off before the transposition at the exit, so that it is not moved ...
+// CHECK-LABEL: func.func @cut_after_transpose
+// CHECK:         %[[O:.*]] = sp.all_reduce {{.*}} -> tensor<4x2x8xf32>
+// CHECK-NEXT:    %[[C:.*]] = sp.unpad %[[O]] dim 0 : tensor<4x2x8xf32> -> tensor<3x2x8xf32>
+// CHECK-NEXT:    sp.batch_major %[[C]] : (tensor<3x2x8xf32>) -> tensor<2x3x8xf32>
+// CHECK-NEXT:    return
+func.func @cut_after_transpose(%x: tensor<3x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<2x3x8xf32> {
+  %h = sp.linear %x, %w1 : (tensor<3x2x8xf32>, tensor<16x8xf32>) -> tensor<3x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<3x2x16xf32>, tensor<8x16xf32>) -> tensor<3x2x8xf32>
+  %y = sp.batch_major %o : (tensor<3x2x8xf32>) -> tensor<2x3x8xf32>
+  return %y : tensor<2x3x8xf32>
+}
+
+// -----
+
+// ... and is not cut off at all if work on each token follows.
+// CHECK-LABEL: func.func @transpose_within
+// CHECK:         sp.batch_major %{{.*}} : (tensor<4x2x8xf32>) -> tensor<2x4x8xf32>
+// CHECK-NEXT:    arith.negf
+// CHECK-NEXT:    sp.unpad %{{.*}} dim 1 : tensor<2x4x8xf32> -> tensor<2x3x8xf32>
+func.func @transpose_within(%x: tensor<3x2x8xf32>, %w1: tensor<16x8xf32>, %w2: tensor<8x16xf32>) -> tensor<2x3x8xf32> {
+  %h = sp.linear %x, %w1 : (tensor<3x2x8xf32>, tensor<16x8xf32>) -> tensor<3x2x16xf32>
+  %o = sp.linear %h, %w2 : (tensor<3x2x16xf32>, tensor<8x16xf32>) -> tensor<3x2x8xf32>
+  %y = sp.batch_major %o : (tensor<3x2x8xf32>) -> tensor<2x3x8xf32>
+  %z = arith.negf %y : tensor<2x3x8xf32>
+  return %z : tensor<2x3x8xf32>
+}
+
+// -----
+
 // Targets that are computed for each token: behind their end is what is ignored, not
 // what would be computed there.
 // CHECK-LABEL: func.func @computed_targets
