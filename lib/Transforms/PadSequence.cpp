@@ -36,6 +36,8 @@ public:
   /// if it divides all. Greater ones count several elements per token.
   int64_t getExtent() const { return extent; }
   int64_t getPaddedExtent() const { return llvm::alignTo(extent, size); }
+  /// The ops that are not padded but work on what is; before `rewrite`.
+  SmallVector<Operation *> findMixers() const;
   void rewrite();
 
 private:
@@ -98,6 +100,22 @@ void Padder::choosePaddedOps() {
              return padded.contains(user);
            });
   });
+}
+
+SmallVector<Operation *> Padder::findMixers() const {
+  // An exit only moves what it reads, for others.
+  auto readsPadded = [&](Value value) {
+    if (auto exit = value.getDefiningOp<BatchMajorOp>();
+        exit && !padded.contains(exit))
+      value = exit.getInput();
+    return isPadded(value);
+  };
+  SmallVector<Operation *> mixers;
+  for (Operation &op : body)
+    if (!padded.contains(&op) && !isa<func::ReturnOp, BatchMajorOp>(op) &&
+        llvm::any_of(op.getOperands(), readsPadded))
+      mixers.push_back(&op);
+  return mixers;
 }
 
 /// The targets of a loss, which skips those that it ignores.
@@ -248,12 +266,15 @@ private:
     int64_t extent = padder.getExtent();
     if (extent == 0)
       return;
+    SmallVector<Operation *> mixers = padder.findMixers();
     padder.rewrite();
     numPadded += padder.getPaddedExtent() - extent;
     emitRemark(getNameLoc(function))
         << "pads the sequence from " << extent << " to "
         << padder.getPaddedExtent() << ", for `" << StringRef(axis)
         << "` = " << size;
+    for (Operation *op : mixers)
+      emitRemark(op->getLoc()) << describe(op) << " runs without padding";
   }
 };
 } // namespace

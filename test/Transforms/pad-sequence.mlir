@@ -153,6 +153,31 @@ func.func @transpose_within(%x: tensor<3x2x8xf32>, %w1: tensor<16x8xf32>, %w2: t
 
 // -----
 
+// What runs without padding is named: attention that is not causal, and sums over the
+// tokens that there are, transposed or not.
+// CHECK-LABEL: func.func @silent_mixers
+// CHECK:         sp.attention {{.*}} -> tensor<5x1x4x2xf32, #sp.layout<tp = shard(2)>>
+// CHECK:         sp.sum_leading {{.*}} : (tensor<5x1x8xf32>) -> tensor<1x8xf32>
+// CHECK:         sp.sum_leading {{.*}} : (tensor<1x5x8xf32>) -> tensor<8xf32>
+func.func @silent_mixers(%x: tensor<5x1x8xf32>, %wq: tensor<8x8xf32>, %wo: tensor<8x8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>) {
+  %q = sp.linear %x, %wq : (tensor<5x1x8xf32>, tensor<8x8xf32>) -> tensor<5x1x8xf32>
+  %qh = tensor.expand_shape %q [[0], [1], [2, 3]] output_shape [5, 1, 4, 2] : tensor<5x1x8xf32> into tensor<5x1x4x2xf32>
+  // expected-remark @below {{`sp.attention` runs without padding}}
+  %a = sp.attention %qh, %qh, %qh scale 0.5 : (tensor<5x1x4x2xf32>, tensor<5x1x4x2xf32>, tensor<5x1x4x2xf32>) -> tensor<5x1x4x2xf32>
+  %ac = tensor.collapse_shape %a [[0], [1], [2, 3]] : tensor<5x1x4x2xf32> into tensor<5x1x8xf32>
+  %o = sp.linear %ac, %wo : (tensor<5x1x8xf32>, tensor<8x8xf32>) -> tensor<5x1x8xf32>
+  %y = arith.addf %x, %o : tensor<5x1x8xf32>
+  // expected-remark @below {{`sp.sum_leading` runs without padding}}
+  %s = sp.sum_leading %y count 1 : (tensor<5x1x8xf32>) -> tensor<1x8xf32>
+  %mean = sp.scale %s by 0.2 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %t = sp.batch_major %y : (tensor<5x1x8xf32>) -> tensor<1x5x8xf32>
+  // expected-remark @below {{`sp.sum_leading` runs without padding}}
+  %all = sp.sum_leading %t count 2 : (tensor<1x5x8xf32>) -> tensor<8xf32>
+  return %mean, %all : tensor<1x8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Targets that are computed for each token: behind their end is what is ignored, not
 // what would be computed there.
 // CHECK-LABEL: func.func @computed_targets

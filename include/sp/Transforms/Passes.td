@@ -86,10 +86,10 @@ def SPPadSequence : Pass<"sp-pad-sequence", "::mlir::ModuleOp"> {
     dimension is followed as in `sp-sequence-parallel`, through every op that works on
     each token alone, causal attention, and the cross entropy. Where a value enters,
     `sp.pad` repeats its last token, or marks targets as ignored; what leaves, or is
-    read by an op that mixes tokens in another way, is cut by `sp.unpad`. So arguments
-    and results keep their types, and every number stays what it was: a token sees
-    none behind it, dropout's masks are functions of the coordinates, and tokens that
-    the loss does not see have zero gradients.
+    read by an op that mixes tokens in another way, is cut by `sp.unpad`; a remark
+    names each such op. So arguments and results keep their types, and every number
+    stays what it was: a token sees none behind it, dropout's masks are functions of
+    the coordinates, and tokens that the loss does not see have zero gradients.
 
     The length that is padded is the least extent that the axis's size does not
     divide. Other extents must be multiples of it, as those of flattened tokens are;
