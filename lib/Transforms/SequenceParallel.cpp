@@ -13,6 +13,8 @@
 #include "sp/Analysis/MinCut.h"
 #include "sp/Transforms/GradientSync.h"
 #include "sp/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace sp {
 #define GEN_PASS_DEF_SPSEQUENCEPARALLEL
@@ -48,6 +50,8 @@ public:
   int64_t countTokens() const { return sp::countTokens(reductions); }
   LogicalResult checkDivisibility();
   void rewrite();
+  /// The values that the cut goes through, regions apart; after `rewrite`.
+  std::string describeCut() const;
 
   int64_t numSplit = 0, numKept = 0, numSharded = 0;
   /// The all-reduces that stay.
@@ -92,7 +96,7 @@ private:
   MinCut cut;
   llvm::MapVector<Operation *, MinCut::Node> nodes;
   /// Per whole value its slice; per sharded value its gather.
-  DenseMap<Value, Value> shards, wholes;
+  llvm::MapVector<Value, Value> shards, wholes;
 };
 
 } // namespace
@@ -392,6 +396,29 @@ void Sharder::rewrite() {
   updateSignature(function);
 }
 
+/// "`%x`, `sp.add` and 3 more".
+static std::string listValues(const llvm::MapVector<Value, Value> &values) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    if (i == kMost)
+      return text + " and " + std::to_string(values.size() - kMost) + " more";
+    Operation *source = value.first.getDefiningOp();
+    text += i == 0 ? "" : ", ";
+    text += source ? describe(source) : describe(value.first);
+  }
+  return text;
+}
+
+std::string Sharder::describeCut() const {
+  SmallVector<std::string> parts;
+  if (!shards.empty())
+    parts.push_back("the shard begins with a slice of " + listValues(shards));
+  if (!wholes.empty())
+    parts.push_back("it ends with a gather of " + listValues(wholes));
+  return llvm::join(parts, "; ");
+}
+
 namespace {
 struct SequenceParallel : sp::impl::SPSequenceParallelBase<SequenceParallel> {
   using SPSequenceParallelBase::SPSequenceParallelBase;
@@ -451,6 +478,8 @@ private:
         << " all-reduces, " << sharder.numSharded
         << " ops on the shard; per rank " << replicated / ranks
         << " bytes are replicated and " << moved / ranks << " moved";
+    if (std::string cut = sharder.describeCut(); !cut.empty())
+      emitRemark(getNameLoc(function)) << "the cut: " << cut;
     for (AllReduceOp op : sharder.kept)
       emitRemark(op.getLoc())
           << describe(op.getOperation()) << " stays whole: its result "

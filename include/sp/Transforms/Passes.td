@@ -121,9 +121,10 @@ def SPSequenceParallel : Pass<"sp-sequence-parallel", "::mlir::ModuleOp"> {
     communication, once per value; a replicated value costs memory and duplicated
     work. Two labels with such costs make it a minimum cut, solved exactly; memory
     comes first, then bytes sent, or the other way round (`objective`). A function
-    that works on fewer than `min-tokens` tokens stays as it is. Then each `all_reduce` whose result is sharded
-    becomes a `reduce_scatter`, each `copy` of a sharded value an `all_gather`, and
-    `slice` and `all_gather` stand at the borders.
+    that works on fewer than `min-tokens` tokens stays as it is. Then each `all_reduce`
+    whose result is sharded becomes a `reduce_scatter`, each `copy` of a sharded value an
+    `all_gather`, and `slice` and `all_gather` stand at the borders; remarks say where
+    these are and what the cut costs.
 
     Token-local is what the layout rules allow to be sharded along the sequence
     dimension, except lookups (`sp.embedding`) and linears with an invariant weight
