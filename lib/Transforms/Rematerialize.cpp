@@ -5,10 +5,10 @@
 // cut; the price is raised until the plan fits the budget. Then what does not
 // need to be recomputed for that is saved after all.
 //
-// The cut: an op is on the sink side if the backward pass runs it again, a value
-// if the backward pass reads it. A value that is read but whose op is not run
-// again is saved: that edge is cut and costs its bytes. An op that is run again
-// reads its operands, and costs its work.
+// The cut: an op is on the sink side if the backward pass runs it again, a
+// value if the backward pass reads it. A value that is read but whose op is not
+// run again is saved: that edge is cut and costs its bytes. An op that is run
+// again reads its operands, and costs its work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,8 @@ public:
   /// The plan that recomputes nothing.
   Plan findKeepingPlan() const { return solve({0, 1}, {1, 0}); }
   /// The cheapest plan that saves at most `budget` bytes, or, if there is none,
-  /// the one that saves the fewest. `keeps` is the plan that recomputes nothing.
+  /// the one that saves the fewest. `keeps` is the plan that recomputes
+  /// nothing.
   Plan findPlan(int64_t budget, Plan keeps) const;
 
   void rewrite(const Plan &plan);
@@ -99,15 +100,10 @@ static bool isAlias(Operation *op) {
              OptimizationBarrierOp>(op);
 }
 
-/// True if the op does one step for each element of its result: no contraction,
-/// no sum.
-static bool isCheap(Operation *op) {
-  auto iface = dyn_cast<LayoutOpInterface>(op);
-  if (!iface || isa<AttentionOp>(op))
-    return false;
-  if (isa<EmbeddingOp>(op)) // Its sum over the vocabulary has one term.
-    return true;
-  LayoutRule rule = iface.getLayoutRule();
+/// The steps that the op takes for all ranks: the points of its iteration
+/// space.
+static int64_t getNumSteps(LayoutOpInterface op) {
+  LayoutRule rule = op.getLayoutRule();
   SmallVector<int64_t> extents(rule.isReduction.size(), 1);
   auto visit = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> factors) {
     for (auto [value, own] : llvm::zip(values, factors)) {
@@ -121,22 +117,43 @@ static bool isCheap(Operation *op) {
   };
   visit(op->getOperands(), rule.operands);
   visit(op->getResults(), rule.results);
-  int64_t steps = 1;
-  for (int64_t extent : extents)
-    steps *= extent;
+  return llvm::product_of(extents);
+}
+
+/// True if the op does one step for each element of its result: no contraction,
+/// no sum.
+static bool isCheap(Operation *op) {
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  if (!iface || isa<AttentionOp>(op))
+    return false;
+  if (isa<EmbeddingOp>(op)) // Its sum over the vocabulary has one term.
+    return true;
+  int64_t steps = getNumSteps(iface);
   return llvm::all_of(op->getResults(), [&](Value result) {
     return tensorType(result).getNumElements() >= steps;
   });
 }
 
+/// True if the ranks of a region compute the op's results alike, in whole or in
+/// groups: keys and values, where ranks outnumber their heads.
+static bool isRepeatedByRanks(Operation *op) {
+  auto isReplicated = [](Type type) {
+    return llvm::any_of(getLayoutEntries(type), [](const AxisEntry &entry) {
+      return entry.layout.isReplicate();
+    });
+  };
+  return isa<LayoutOpInterface>(op) &&
+         llvm::all_of(op->getResultTypes(), isReplicated);
+}
+
 Rematerializer::Rematerializer(func::FuncOp function, MeshOp mesh,
                                Recompute recompute)
     : function(function), mesh(mesh), recompute(recompute),
-      forward(findForwardOps(function)), activations(findActivations(function)) {
+      forward(findForwardOps(function)),
+      activations(findActivations(function)) {
   for (Operation &op : function.getBody().front()) {
-    if (!forward.contains(&op) || llvm::none_of(op.getResults(), [&](Value v) {
-          return isSavable(v);
-        }))
+    if (!forward.contains(&op) ||
+        llvm::none_of(op.getResults(), [&](Value v) { return isSavable(v); }))
       continue;
     ops.push_back(&op);
     allWork += getWork(&op);
@@ -144,9 +161,8 @@ Rematerializer::Rematerializer(func::FuncOp function, MeshOp mesh,
       if (!isSavable(result))
         continue;
       allBytes += getBytes(result);
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return isBackwardUse(user);
-          }))
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return isBackwardUse(user); }))
         read.insert(result);
     }
   }
@@ -155,19 +171,22 @@ Rematerializer::Rematerializer(func::FuncOp function, MeshOp mesh,
 bool Rematerializer::isRecomputable(Operation *op) const {
   if (isAlias(op))
     return true;
+  if (recompute == Recompute::None)
+    return false;
   // The loss's gather is small: saving it keeps the backward pass of the loss
   // free of communication.
   if (auto gather = dyn_cast<AllGatherOp>(op))
-    return recompute != Recompute::None &&
-           !gather.getInput().getDefiningOp<CrossEntropyPartsOp>();
-  return recompute == Recompute::All && isPure(op) && isCheap(op);
+    return !gather.getInput().getDefiningOp<CrossEntropyPartsOp>();
+  return isPure(op) && (isRepeatedByRanks(op) ||
+                        (recompute == Recompute::All && isCheap(op)));
 }
 
-/// In bytes that a rank moves through its memory. Links between ranks are slower
-/// than memory by about the factor below (an H100: 3.35 TB/s of memory, 0.45
-/// TB/s of NVLink in one direction).
+/// In bytes that a rank moves through its memory. Links between ranks are
+/// slower than memory by about the first factor below (an H100: 3.35 TB/s of
+/// memory, 0.45 TB/s of NVLink in one direction); a rank multiplies and adds as
+/// often as the second one while it moves a byte (989 TFLOP/s in bf16).
 int64_t Rematerializer::getWork(Operation *op) const {
-  constexpr int64_t kLinkCost = 8;
+  constexpr int64_t kLinkCost = 8, kStepsPerByte = 148;
   if (isAlias(op))
     return 0;
   int64_t work = 0;
@@ -179,6 +198,16 @@ int64_t Rematerializer::getWork(Operation *op) const {
   if (auto gather = dyn_cast<AllGatherOp>(op))
     work += kLinkCost *
             (getBytes(gather.getResult()) - getBytes(gather.getInput()));
+  // A rank takes the share of the steps that it has of the result.
+  if (auto iface = dyn_cast<LayoutOpInterface>(op);
+      iface && isContraction(op)) {
+    RankedTensorType type = tensorType(op->getResult(0));
+    int64_t whole = type.getNumElements() *
+                    llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    if (whole > 0)
+      work += static_cast<double>(getNumSteps(iface)) / kStepsPerByte *
+              getBytesPerRank(type, mesh) / whole;
+  }
   return work;
 }
 
@@ -241,8 +270,8 @@ Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
   Plan fits = solve({1, 0}, {0, 1});
   if (fits.bytes > budget)
     return fits;
-  // Of all plans, those that are best for some price are the corners of a convex
-  // line; `keeps` and `fits` close in on the budget from both sides.
+  // Of all plans, those that are best for some price are the corners of a
+  // convex line; `keeps` and `fits` close in on the budget from both sides.
   while (true) {
     int64_t byte = fits.work - keeps.work, work = keeps.bytes - fits.bytes;
     while (static_cast<double>(allBytes) * byte +
@@ -259,8 +288,8 @@ Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
 }
 
 /// `plan`, which fits, without what it need not recompute to fit: the dearest
-/// for its bytes first, of these the last layer's, whose values are used first in
-/// the backward pass. Ops that hang together are kept together.
+/// for its bytes first, of these the last layer's, whose values are used first
+/// in the backward pass. Ops that hang together are kept together.
 Plan Rematerializer::keepWhatFits(const Plan &plan, int64_t budget) const {
   llvm::EquivalenceClasses<Operation *> groups;
   for (Operation *op : ops) {
@@ -333,7 +362,8 @@ void Rematerializer::rewrite(const Plan &plan) {
   llvm::DenseSet<Operation *> recomputed;
   for (Operation *op : ops)
     if (plan.recomputed.contains(op) &&
-        (!isAlias(op) || recomputed.contains(op->getOperand(0).getDefiningOp())))
+        (!isAlias(op) ||
+         recomputed.contains(op->getOperand(0).getDefiningOp())))
       recomputed.insert(op);
 
   // Each runs just before what needs it first.
@@ -401,8 +431,8 @@ void Rematerializer::printTable(const Plan &plan, llvm::raw_ostream &os) const {
     for (Value result : op->getResults()) {
       if (!recomputed && !plan.saved.contains(result))
         continue;
-      Row &row = rows[{recomputed, op->getName().getStringRef(),
-                       result.getType()}];
+      Row &row =
+          rows[{recomputed, op->getName().getStringRef(), result.getType()}];
       ++row.count;
       row.bytes += getBytes(result);
       row.work += recomputed ? getWork(op) : 0;
@@ -430,9 +460,8 @@ static FailureOr<int64_t> parseBudget(StringRef text) {
   if (text == "min")
     return 0;
   int64_t unit = 1, count;
-  for (auto [suffix, shift] : {std::pair<StringRef, int>("KiB", 10),
-                               {"MiB", 20},
-                               {"GiB", 30}})
+  for (auto [suffix, shift] :
+       {std::pair<StringRef, int>("KiB", 10), {"MiB", 20}, {"GiB", 30}})
     if (text.consume_back(suffix)) {
       unit <<= shift;
       break;
@@ -464,7 +493,8 @@ LogicalResult Rematerialize::runOnFunction(func::FuncOp function,
     return emitError(getNameLoc(function))
            << "the activation budget of " << budget
            << " bytes per rank is too small: the backward pass needs at least "
-           << plan.bytes << " with recompute=" << recompute.getValue() << " (C2)";
+           << plan.bytes << " with recompute=" << recompute.getValue()
+           << " (C2)";
   std::string table;
   llvm::raw_string_ostream os(table);
   rematerializer.printTable(plan, os);
@@ -497,10 +527,12 @@ void Rematerialize::runOnOperation() {
     emitError(getOperation().getLoc())
         << "sp-rematerialize: activation-budget is `"
         << activationBudget.getValue()
-        << "`, must be `min` or a number of bytes, such as 500000 or 64MiB (C3)";
+        << "`, must be `min` or a number of bytes, such as 500000 or 64MiB "
+           "(C3)";
     return signalPassFailure();
   }
-  auto functions = requireDifferentiatedFunctions(getOperation(), getArgument());
+  auto functions =
+      requireDifferentiatedFunctions(getOperation(), getArgument());
   if (failed(functions))
     return signalPassFailure();
   for (func::FuncOp function : *functions)

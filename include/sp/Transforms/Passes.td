@@ -210,13 +210,15 @@ def SPRematerialize : Pass<"sp-rematerialize", "::mlir::ModuleOp"> {
   let description = [{
     Activations that the backward pass reads are saved, or recomputed from saved ones:
     `recompute=gathers` lets it gather again what was gathered from sequence shards,
-    so that no full sequence is saved; `all` also lets it repeat ops whose work is of
-    the size of their data (norms, activation products, rope, dropout: the same mask);
+    so that no full sequence is saved, and compute again what several ranks hold alike
+    for want of heads (keys and values); `all` also lets it repeat ops
+    whose work is of the size of their data (norms, activation products, rope, dropout:
+    the same mask);
     `none` lets it repeat nothing; `auto` is `all` if a number of bytes is given, else
     `gathers`. Of the plans that save at most `activation-budget`
     bytes per rank, the cheapest; with `min`, the one that saves the fewest bytes, and
     of these the cheapest. Work is counted in bytes moved through memory, 8 times as
-    much for bytes sent to other ranks. The plan is reported as a table.
+    much for bytes sent to other ranks, a 148th for the steps of a contraction. The plan is reported as a table.
 
     Values that depend on no input, such as casts of parameters, are not activations.
     What is recomputed reads saved values through `sp.optimization_barrier`.
