@@ -227,26 +227,26 @@ static LogicalResult verifyPacked(Operation *op, Value packed,
                                   ValueRange parts) {
   if (parts.empty())
     return op->emitOpError("has nothing to pack (C1)");
-  int64_t elements = 0;
-  for (Value part : parts)
-    elements += tensorType(part).getNumElements();
-  SmallVector<int64_t> shape;
-  if (ArrayRef<int64_t> whole = shapeOf(packed); whole.size() > 1) {
-    ArrayRef<int64_t> common = whole.drop_back(2);
-    int64_t pieces = whole[common.size()];
-    for (Value part : parts)
-      if (ArrayRef<int64_t> own = shapeOf(part);
-          own.size() <= common.size() ||
-          own.take_front(common.size()) != common || pieces == 0 ||
-          own[common.size()] % pieces)
-        return op->emitOpError("packs rows ")
-               << packed.getType() << ", which " << part.getType()
-               << " cannot be cut into (C1)";
-    shape.assign(whole.begin(), whole.end() - 1);
-    for (int64_t extent : shape)
-      elements = extent == 0 ? 0 : elements / extent;
+  ArrayRef<int64_t> whole = shapeOf(packed);
+  ArrayRef<int64_t> rows = whole.drop_back(whole.empty() ? 0 : 1);
+  int64_t length = 0;
+  for (Value part : parts) {
+    ArrayRef<int64_t> own = shapeOf(part);
+    if (rows.empty()) {
+      length += llvm::product_of(own);
+      continue;
+    }
+    ArrayRef<int64_t> common = rows.drop_back();
+    if (own.size() <= common.size() ||
+        own.take_front(common.size()) != common || rows.back() == 0 ||
+        own[common.size()] % rows.back())
+      return op->emitOpError("packs rows ")
+             << packed.getType() << ", which " << part.getType()
+             << " cannot be cut into (C1)";
+    length += llvm::product_of(own.drop_front(common.size())) / rows.back();
   }
-  shape.push_back(elements);
+  SmallVector<int64_t> shape(rows);
+  shape.push_back(length);
   if (failed(verifyShape(op, shape.size() > 1 ? "the rows" : "the vector",
                          packed, shape, "C1")))
     return failure();

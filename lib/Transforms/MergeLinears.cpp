@@ -153,16 +153,17 @@ static bool isThere(Value value, Operation *op) {
 }
 
 /// True if the op's parameters are there before `first`, or are copied (cast,
-/// ...) from what is; then moves that.
+/// ...) from what is; then moves that. What another linear makes stays: that
+/// one may be `first`, or about to be merged there.
 static bool bringParameters(LinearOp linear, Operation *first) {
   SmallVector<Operation *> moved;
   for (Value parameter : linear->getOperands().drop_front()) {
     if (isThere(parameter, first))
       continue;
     Operation *source = parameter.getDefiningOp();
-    if (!isPure(source) || llvm::any_of(source->getOperands(), [&](Value v) {
-          return !isThere(v, first);
-        }))
+    if (isa<LinearOp>(source) || !isPure(source) ||
+        llvm::any_of(source->getOperands(),
+                     [&](Value v) { return !isThere(v, first); }))
       return false;
     moved.push_back(source);
   }

@@ -65,6 +65,35 @@ func.func @apart(%x: tensor<4x6xf32, #sp.layout<tp = shard(1)>>, %v: tensor<4x6x
   return %0, %1, %2, %3, %4, %5 : tensor<4x4xf32, #sp.layout<tp = partial>>, tensor<4x4xf32, #sp.layout<tp = partial>>, tensor<4x4xf32, #sp.layout<tp = replicate>>, tensor<4x4xf32, #sp.layout<tp = shard(1)>>, tensor<4x4xf32, #sp.layout<tp = replicate>>, tensor<4x4xf32, #sp.layout<tp = replicate>>
 }
 
+// A weight that another linear of the operand makes: the first, or a later one.
+// CHECK-LABEL: func.func @weight_from_the_first
+// CHECK-NOT:     sp.pack
+// CHECK:         return
+func.func @weight_from_the_first(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = sp.linear %x, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = sp.linear %x, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func.func @weight_from_another
+// CHECK:         %[[PARTS:.*]]:2 = sp.unpack
+// CHECK:         sp.linear %{{.*}}, %[[PARTS]]#1
+func.func @weight_from_another(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = sp.linear %x, %v : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = sp.linear %x, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = sp.linear %x, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// Of no tokens.
+// CHECK-LABEL: func.func @empty
+// CHECK:         sp.unpack {{.*}} : (tensor<0x1x6xf32>) -> (tensor<0x4xf32>, tensor<0x2xf32>)
+func.func @empty(%x: tensor<0x6xf32>, %v: tensor<4x6xf32>, %w: tensor<2x6xf32>) -> (tensor<0x4xf32>, tensor<0x2xf32>) {
+  %0 = sp.linear %x, %v : (tensor<0x6xf32>, tensor<4x6xf32>) -> tensor<0x4xf32>
+  %1 = sp.linear %x, %w : (tensor<0x6xf32>, tensor<2x6xf32>) -> tensor<0x2xf32>
+  return %0, %1 : tensor<0x4xf32>, tensor<0x2xf32>
+}
+
 // -----
 
 // A shard of all there is takes two pieces, as no reshape carries a shard of a dimension of 1;
