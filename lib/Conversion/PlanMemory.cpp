@@ -166,7 +166,7 @@ void Planner::findUpdates() {
 /// The input of a row kernel whose buffer `result` may take over, element by
 /// element: kernels store in their last pass over a row, and in each of its
 /// steps after the loads. It is dead, or the argument that the result is the
-/// new value of.
+/// new value of, and it begins where its buffer does.
 Value Planner::findInPlaceInput(OpResult result) {
   auto kernel = dyn_cast<RowKernelOp>(result.getOwner());
   if (!kernel)
@@ -189,7 +189,8 @@ Value Planner::findInPlaceInput(OpResult result) {
       return lifetimes.getRoot(other) == root;
     });
     if (map != dense || reads != 1 || lifetimes.getLastUse(root) != kernel ||
-        getByteSize(input.getType()) != getByteSize(result.getType()))
+        getByteSize(input.getType()) != getByteSize(result.getType()) ||
+        findBuffer(input).second != 0)
       continue;
     // Where it belongs in the end comes before any other place.
     if (updates.lookup(result) == root)

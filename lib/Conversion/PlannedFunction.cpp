@@ -42,14 +42,30 @@ Value sp::getAliasedOperand(Operation *op) {
   return {};
 }
 
-int64_t sp::getAliasOffset(OpResult result) {
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(result.getOwner()))
+/// Where in its operand's buffer the result is, in bytes.
+static int64_t getAliasOffset(OpResult result) {
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(result.getOwner())) {
+    RankedTensorType type = slice.getType();
     return slice.getStaticOffsets().front() *
-           (getByteSize(slice.getType()) / slice.getType().getDimSize(0));
+           getByteSize(RankedTensorType::get(type.getShape().drop_front(),
+                                             type.getElementType()));
+  }
   int64_t offset = 0;
   for (unsigned i = 0; i < result.getResultNumber(); ++i)
     offset += getByteSize(result.getOwner()->getResult(i).getType());
   return offset;
+}
+
+std::pair<Value, int64_t> sp::findBuffer(Value value) {
+  int64_t offset = 0;
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Value source = getAliasedOperand(result.getOwner());
+    if (!source)
+      break;
+    offset += getAliasOffset(result);
+    value = source;
+  }
+  return {value, offset};
 }
 
 BufferLifetimes::BufferLifetimes(Block &block) {

@@ -24,8 +24,8 @@ int64_t getNumRows(mlir::Value packed);
 
 /// The operand in whose buffer the op's results are; null if there is none.
 mlir::Value getAliasedOperand(mlir::Operation *op);
-/// Where in that buffer, in bytes.
-int64_t getAliasOffset(mlir::OpResult result);
+/// The value whose buffer `value` lives in, and where in it, in bytes.
+std::pair<mlir::Value, int64_t> findBuffer(mlir::Value value);
 
 /// Which buffer each value of a block lives in, and until when.
 class BufferLifetimes {

@@ -238,15 +238,9 @@ private:
 
 /// Computed at each use: a pointer kept from its first use on would occupy the
 /// register allocator for the whole function.
-Value FunctionLowering::pointerTo(Value tensor) {
-  int64_t offset = 0;
-  while (Value source = tensor.getDefiningOp()
-                            ? getAliasedOperand(tensor.getDefiningOp())
-                            : Value()) {
-    offset += getAliasOffset(cast<OpResult>(tensor));
-    tensor = source;
-  }
-  auto within = [&](Value base) {
+Value FunctionLowering::pointerTo(Value value) {
+  auto [tensor, offset] = findBuffer(value);
+  auto within = [&, offset = offset](Value base) {
     return offset == 0 ? base : advance(base, builder.getI8Type(), offset);
   };
   if (auto global = globals.lookup(tensor))

@@ -155,6 +155,23 @@ func.func @two_in_place(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32
   return %c#0, %c#1 : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
+// Not in place: the input is the end of a buffer whose beginning the result would take.
+// CHECK-LABEL: func.func @not_over_an_end
+// CHECK-SAME: sp.arena_bytes = 768 : i64
+func.func @not_over_an_end(%x: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %a = sp.linear %x, %w : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  %end = tensor.extract_slice %a[8, 0] [8, 8] [1, 1] : tensor<16x8xf32> to tensor<8x8xf32>
+  // CHECK: sp.row_kernel
+  // CHECK: sp.offsets = array<i64: 512>
+  %b = sp.row_kernel rows 8 cols 8 ins(%end : tensor<8x8xf32>) maps [#dense]
+      outs [#dense] to [0] : tensor<8x8xf32> {
+    ^bb0(%e: f32):
+      %y = arith.addf %e, %e : f32
+      sp.yield %y : f32
+  }
+  return %b : tensor<8x8xf32>
+}
+
 // Not in place: the input lives on; it is read in another order; it is read twice,
 // in two orders; it is written in another order.
 // CHECK-LABEL: func.func @not_in_place
