@@ -249,11 +249,15 @@ void GraphBuilder::addOp(Operation *op) {
     node = it->second;
     std::string name = getOpName(op).str();
     if (inserted) {
-      StringRef own = StringRef(module).drop_front(layer.size());
+      SmallVector<std::string> modules = getModuleNames(op);
+      SmallVector<StringRef> own;
+      for (StringRef each : modules)
+        if (each.size() > layer.size())
+          own.push_back(each.rsplit('.').second);
       addNode({LayerGraph::Kind::Compute,
-               own.empty() || isSum(op) ? name : own.rsplit('.').second.str(),
+               own.empty() || isSum(op) ? name : llvm::join(own, ", "),
                {},
-               module,
+               llvm::join(modules, ", "),
                row,
                std::nullopt,
                0});

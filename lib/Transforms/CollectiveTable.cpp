@@ -65,9 +65,7 @@ static SmallVector<StringRef> getParameterNames(Value value) {
               : SmallVector<StringRef>();
 }
 
-/// The modules of the model that an op belongs to: several if it is one for
-/// several.
-static SmallVector<std::string> getModuleNames(Operation *op) {
+SmallVector<std::string> sp::getModuleNames(Operation *op) {
   if (SmallVector<StringRef> names = getLocNames(op->getLoc()); !names.empty())
     return llvm::to_vector_of<std::string>(names);
   SmallVector<std::string> modules;
@@ -187,10 +185,15 @@ static SmallVector<Operation *> findMakers(Value value, StringAttr axis) {
   return makers.takeVector();
 }
 
-/// True if `op` works on a parameter of which each rank has its part.
+/// True if `op` works on a parameter of which each rank has its part, or
+/// several ranks the same.
 static bool hasShardedParameter(Operation *op, StringAttr axis) {
+  auto isSharded = [&](const AxisEntry &entry) {
+    return entry.layout.isShard() &&
+           (entry.axis == axis || getParentAxis(entry.axis) == axis.getValue());
+  };
   return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return getAxisLayout(operand.getType(), axis).isShard() &&
+    return llvm::any_of(getLayoutEntries(operand.getType()), isSharded) &&
            !getParameterNames(operand).empty();
   });
 }

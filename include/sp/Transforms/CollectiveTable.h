@@ -18,6 +18,8 @@ namespace sp {
 /// "model.layers.0.self_attn.q_proj": its location's name, or else the name of
 /// its parameter without the last component. Empty if it has neither.
 std::string getModuleName(mlir::Operation *op);
+/// All of them, where one op stands for those of several modules.
+llvm::SmallVector<std::string> getModuleNames(mlir::Operation *op);
 
 /// "shard(0) on tp", or "invariant": a layout as tables show it.
 std::string describeLayout(mlir::Type type);
