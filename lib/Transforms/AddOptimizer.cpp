@@ -86,9 +86,9 @@ static int64_t findOtherDim(ArrayRef<int64_t> shape, int64_t taken,
   return -1;
 }
 
-/// A gradient that is sharded on a part of an axis and equal along the rest, each
-/// rank with its own piece of the equal values: the squares of all gradients are
-/// then summed over the same ranks, in one collective.
+/// A gradient that is sharded on a part of an axis and equal along the rest,
+/// each rank with its own piece of the equal values: the squares of all
+/// gradients are then summed over the same ranks, in one collective.
 Value OptimizerBuilder::splitAmongReplicas(Value gradient) {
   for (const AxisEntry &entry : getLayoutEntries(gradient.getType())) {
     StringRef parent = getParentAxis(entry.axis);
@@ -101,10 +101,10 @@ Value OptimizerBuilder::splitAmongReplicas(Value gradient) {
       int64_t dim = findOtherDim(shapeOf(gradient), entry.layout.dim,
                                  mesh.getAxisSize(axis));
       if (dim >= 0)
-        gradient = createLayoutChange(
-            b, gradient,
-            withAxisLayout(tensorType(gradient), axis, AxisLayout::shard(dim),
-                           meshAxes));
+        gradient = createLayoutChange(b, gradient,
+                                      withAxisLayout(tensorType(gradient), axis,
+                                                     AxisLayout::shard(dim),
+                                                     meshAxes));
     }
   }
   return gradient;
@@ -128,10 +128,10 @@ Value OptimizerBuilder::getNorm(ArrayRef<GradientSync> gradients) {
   Value total;
   for (auto &[type, sum] : sums) {
     for (const AxisEntry &entry : getLayoutEntries(sum.getType()))
-      sum = createLayoutChange(b, sum,
-                               withAxisLayout(tensorType(sum), entry.axis,
-                                              AxisLayout::invariant(),
-                                              meshAxes));
+      sum =
+          createLayoutChange(b, sum,
+                             withAxisLayout(tensorType(sum), entry.axis,
+                                            AxisLayout::invariant(), meshAxes));
     total = total ? arith::AddFOp::create(b, total, sum) : sum;
   }
   return math::SqrtOp::create(b, total);
@@ -258,17 +258,18 @@ LogicalResult AddOptimizer::checkOptions() {
 void AddOptimizer::runOnOperation() {
   if (failed(checkOptions()))
     return signalPassFailure();
-  SmallVector<func::FuncOp> functions =
-      findDifferentiatedFunctions(getOperation());
-  if (functions.size() != 1) {
+  auto functions =
+      requireDifferentiatedFunctions(getOperation(), getArgument());
+  if (failed(functions))
+    return signalPassFailure();
+  if (functions->size() != 1) {
     emitError(getOperation().getLoc())
-        << "sp-add-optimizer: " << functions.size()
-        << " functions return gradients, must be one; run sp-differentiate "
-           "first (C1)";
+        << "sp-add-optimizer: " << functions->size()
+        << " functions return gradients, must be one (C1)";
     return signalPassFailure();
   }
   MeshOp mesh = MeshOp::lookup(getOperation());
   SPAddOptimizerOptions options{beta1, beta2, eps, weightDecay, maxNorm};
-  if (failed(OptimizerBuilder(functions.front(), options, mesh).build()))
+  if (failed(OptimizerBuilder(functions->front(), options, mesh).build()))
     signalPassFailure();
 }

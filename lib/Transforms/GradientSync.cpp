@@ -2,6 +2,7 @@
 
 #include "sp/Transforms/GradientSync.h"
 #include "LayoutUtils.h"
+#include "StraightLine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -157,6 +158,8 @@ SmallVector<func::FuncOp> sp::findDifferentiatedFunctions(ModuleOp module) {
 
 FailureOr<SmallVector<func::FuncOp>>
 sp::requireDifferentiatedFunctions(ModuleOp module, StringRef pass) {
+  if (failed(verifyStraightLine(module, pass, "C1")))
+    return failure();
   SmallVector<func::FuncOp> functions = findDifferentiatedFunctions(module);
   if (functions.empty())
     return emitError(module.getLoc()) << pass

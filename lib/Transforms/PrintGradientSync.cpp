@@ -37,16 +37,12 @@ namespace {
 struct PrintGradientSync
     : sp::impl::SPPrintGradientSyncBase<PrintGradientSync> {
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions =
-        findDifferentiatedFunctions(getOperation());
-    for (func::FuncOp function : functions)
-      print(function, llvm::errs());
-    if (functions.empty()) {
-      emitError(getOperation().getLoc())
-          << "sp-print-gradient-sync: no function has gradients; run "
-             "sp-differentiate first (C1)";
+    auto functions =
+        requireDifferentiatedFunctions(getOperation(), getArgument());
+    if (failed(functions))
       return signalPassFailure();
-    }
+    for (func::FuncOp function : *functions)
+      print(function, llvm::errs());
     markAllAnalysesPreserved();
   }
 };

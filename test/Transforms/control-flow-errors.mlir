@@ -5,6 +5,11 @@
 // RUN: sp-opt %s --split-input-file --sp-optimize-collectives --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-merge-linears --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-differentiate --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-rematerialize --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-accumulate-gradients --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-sync-gradients --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-add-optimizer --verify-diagnostics=only-expected
+// RUN: sp-opt %s --split-input-file --sp-print-gradient-sync --verify-diagnostics=only-expected
 // RUN: sp-opt %s --split-input-file --sp-localize --verify-diagnostics=only-expected
 
 // The layers of a model as a loop

@@ -10,8 +10,8 @@
 
 // SYNC: error: sp-sync-gradients: no function returns gradients; run sp-differentiate first (C1)
 // ACCUMULATE: error: sp-accumulate-gradients: no function returns gradients; run sp-differentiate first (C1)
-// OPTIMIZER: error: sp-add-optimizer: 0 functions return gradients, must be one; run sp-differentiate first (C1)
-// PRINT: error: sp-print-gradient-sync: no function has gradients; run sp-differentiate first (C1)
+// OPTIMIZER: error: sp-add-optimizer: no function returns gradients; run sp-differentiate first (C1)
+// PRINT: error: sp-print-gradient-sync: no function returns gradients; run sp-differentiate first (C1)
 // STEPS: error: sp-accumulate-gradients: steps is 0, must be at least 1 (C2)
 // BETA: error: sp-add-optimizer: beta1 is 1.000000e+00, must be in [0, 1) (C2)
 // NORM: error: sp-add-optimizer: max-norm is -1.000000e+00, must not be negative (C2)

@@ -35,7 +35,8 @@ findGradientSyncOps(mlir::func::FuncOp function);
 llvm::SmallVector<mlir::func::FuncOp>
 findDifferentiatedFunctions(mlir::ModuleOp module);
 
-/// The same for a pass that needs one: an error that names it if there is none.
+/// The same for a pass that needs one: an error that names it (C1) if there is
+/// none, or if tensors are where it would not look, in control flow.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 requireDifferentiatedFunctions(mlir::ModuleOp module, llvm::StringRef pass);
 

@@ -224,7 +224,7 @@ def SPRematerialize : Pass<"sp-rematerialize", "::mlir::ModuleOp"> {
     What is recomputed reads saved values through `sp.optimization_barrier`.
 
     Constraints:
-    - (C1) a function returns gradients.
+    - (C1) a function returns gradients; functions are straight-line code.
     - (C2) some plan fits the budget; the error names the least number that does.
     - (C3) `recompute` is auto, none, gathers or all; `activation-budget` is `min` or a
       number of bytes, with or without KiB, MiB or GiB.
@@ -249,7 +249,8 @@ def SPPrintGradientSync : Pass<"sp-print-gradient-sync", "::mlir::ModuleOp"> {
     and over which axis, and the reason.
 
     Constraints:
-    - (C1) a function returns gradients, or gives them to an optimizer.
+    - (C1) a function returns gradients, or gives them to an optimizer; functions are
+      straight-line code.
   }];
 }
 
@@ -261,7 +262,7 @@ def SPSyncGradients : Pass<"sp-sync-gradients", "::mlir::ModuleOp"> {
     partial, and all partial gradients travel in one vector (`sp.pack`, `sp.unpack`).
 
     Constraints:
-    - (C1) a function returns gradients.
+    - (C1) a function returns gradients; functions are straight-line code.
   }];
   let statistics = [
     Statistic<"numSynced", "synced", "gradients summed over ranks">,
@@ -280,7 +281,7 @@ def SPAccumulateGradients : Pass<"sp-accumulate-gradients", "::mlir::ModuleOp"> 
     once.
 
     Constraints:
-    - (C1) a function returns a loss and gradients.
+    - (C1) a function returns a loss and gradients; functions are straight-line code.
     - (C2) `steps` is at least 1.
     - (C3) every input has at least one dimension, and is invariant.
   }];
@@ -306,7 +307,8 @@ def SPAddOptimizer : Pass<"sp-add-optimizer", "::mlir::ModuleOp"> {
     by min(1, max-norm / (norm + 1e-6)), as PyTorch's `clip_grad_norm_` does.
 
     Constraints:
-    - (C1) a function returns gradients, which have their parameters' types.
+    - (C1) one function returns gradients, which have their parameters' types; functions
+      are straight-line code.
     - (C2) 0 <= beta1, beta2 < 1; eps, weight-decay and max-norm are not negative.
   }];
   let options = [
