@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayoutUtils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "sp/Analysis/MinCut.h"
@@ -22,6 +23,8 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
+#include <array>
+#include <cmath>
 
 namespace sp {
 #define GEN_PASS_DEF_SPREMATERIALIZE
@@ -100,10 +103,17 @@ static bool isAlias(Operation *op) {
              OptimizationBarrierOp>(op);
 }
 
-/// The steps that the op takes for all ranks: the points of its iteration
-/// space.
-static int64_t getNumSteps(LayoutOpInterface op) {
-  LayoutRule rule = op.getLayoutRule();
+/// True if the op does one step for each element of its result: no contraction,
+/// no sum.
+static bool isCheap(Operation *op) {
+  auto iface = dyn_cast<LayoutOpInterface>(op);
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!iface || isa<AttentionOp>(op) || isContraction(op) ||
+      (linalgOp && linalgOp.getNumReductionLoops() > 0))
+    return false;
+  if (isa<EmbeddingOp>(op)) // Its sum over the vocabulary has one term.
+    return true;
+  LayoutRule rule = iface.getLayoutRule();
   SmallVector<int64_t> extents(rule.isReduction.size(), 1);
   auto visit = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> factors) {
     for (auto [value, own] : llvm::zip(values, factors)) {
@@ -117,32 +127,38 @@ static int64_t getNumSteps(LayoutOpInterface op) {
   };
   visit(op->getOperands(), rule.operands);
   visit(op->getResults(), rule.results);
-  return llvm::product_of(extents);
-}
-
-/// True if the op does one step for each element of its result: no contraction,
-/// no sum.
-static bool isCheap(Operation *op) {
-  auto iface = dyn_cast<LayoutOpInterface>(op);
-  if (!iface || isa<AttentionOp>(op))
-    return false;
-  if (isa<EmbeddingOp>(op)) // Its sum over the vocabulary has one term.
-    return true;
-  int64_t steps = getNumSteps(iface);
+  int64_t steps = llvm::product_of(extents);
   return llvm::all_of(op->getResults(), [&](Value result) {
     return tensorType(result).getNumElements() >= steps;
   });
 }
 
+/// How often a contraction multiplies and adds, on all ranks together.
+static double countSteps(Operation *op) {
+  double steps = 1;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+    for (int64_t extent : linalgOp.getStaticLoopRanges())
+      steps *= extent;
+    return steps;
+  }
+  // [M,K] x [N,K] -> [M,N]: each extent is there twice.
+  std::array<Value, 3> matrices = {op->getOperand(0), op->getOperand(1),
+                                   op->getResult(0)};
+  for (Value matrix : matrices)
+    steps *= tensorType(matrix).getNumElements();
+  return std::sqrt(steps);
+}
+
 /// True if the ranks of a region compute the op's results alike, in whole or in
-/// groups: keys and values, where ranks outnumber their heads.
+/// groups, each from all tokens: keys and values, where ranks outnumber their
+/// heads.
 static bool isRepeatedByRanks(Operation *op) {
   auto isReplicated = [](Type type) {
     return llvm::any_of(getLayoutEntries(type), [](const AxisEntry &entry) {
       return entry.layout.isReplicate();
     });
   };
-  return isa<LayoutOpInterface>(op) &&
+  return (isContraction(op) || isCheap(op)) &&
          llvm::all_of(op->getResultTypes(), isReplicated);
 }
 
@@ -199,14 +215,13 @@ int64_t Rematerializer::getWork(Operation *op) const {
     work += kLinkCost *
             (getBytes(gather.getResult()) - getBytes(gather.getInput()));
   // A rank takes the share of the steps that it has of the result.
-  if (auto iface = dyn_cast<LayoutOpInterface>(op);
-      iface && isContraction(op)) {
+  if (isContraction(op)) {
     RankedTensorType type = tensorType(op->getResult(0));
-    int64_t whole = type.getNumElements() *
-                    llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    double whole = static_cast<double>(type.getNumElements()) *
+                   llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     if (whole > 0)
-      work += static_cast<double>(getNumSteps(iface)) / kStepsPerByte *
-              getBytesPerRank(type, mesh) / whole;
+      work +=
+          countSteps(op) / kStepsPerByte * getBytesPerRank(type, mesh) / whole;
   }
   return work;
 }

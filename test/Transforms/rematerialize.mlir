@@ -81,3 +81,23 @@ func.func @block(%x: tensor<8x1x4xf32, #sp.layout<tp = shard(0)>> {sp.input = "x
   %dup = sp.linear_weight_grad %dh, %a : (tensor<8x1x4xf32, #sp.layout<tp = shard(2)>>, tensor<8x1x4xf32, #sp.layout<tp = replicate>>) -> tensor<4x4xf32, #sp.layout<tp = shard(0)>>
   return %y, %dup, %ddown : tensor<8x1x4xf32, #sp.layout<tp = shard(0)>>, tensor<4x4xf32, #sp.layout<tp = shard(0)>>, tensor<4x4xf32, #sp.layout<tp = shard(1)>>
 }
+
+// What costs more than its data is never repeated with `all`, biased or not, nor a maximum
+// over tokens.
+// ALL-LABEL: func.func @dear
+// ALL:      sp.linear
+// ALL:      linalg.reduce
+// ALL-NOT:  sp.optimization_barrier
+// ALL:      return
+func.func @dear(%x: tensor<2x1x2xf32> {sp.input = "x"}, %w: tensor<4x2xf32> {sp.param = "w"}, %b: tensor<4xf32> {sp.param = "b"})
+    -> (tensor<f32> {sp.result = "y"}, tensor<4x2xf32> {sp.result = "grad.w"}) {
+  %h = sp.linear %x, %w bias %b : (tensor<2x1x2xf32>, tensor<4x2xf32>, tensor<4xf32>) -> tensor<2x1x4xf32>
+  %low = arith.constant dense<-1.0e+30> : tensor<1x4xf32>
+  %max = linalg.reduce { arith.maximumf } ins(%h : tensor<2x1x4xf32>) outs(%low : tensor<1x4xf32>) dimensions = [0]
+  %y = sp.sum_leading %max count 2 : (tensor<1x4xf32>) -> tensor<f32>
+  // As if the backward pass read both.
+  %m = sp.broadcast_leading %max count 1 : (tensor<1x4xf32>) -> tensor<2x1x4xf32>
+  %dh = arith.mulf %h, %m : tensor<2x1x4xf32>
+  %dw = sp.linear_weight_grad %dh, %x : (tensor<2x1x4xf32>, tensor<2x1x2xf32>) -> tensor<4x2xf32>
+  return %y, %dw : tensor<f32>, tensor<4x2xf32>
+}
