@@ -34,17 +34,21 @@ static constexpr StringRef usage =
     "each whole and differentiated, and compares that with tensor and "
     "sequence\n"
     "parallelism on 2 and 4 ranks, with shared gathers and without, the head\n"
-    "sharded or not, sequences padded or not, and with sequence parallelism\n"
-    "before and after differentiation: all results and gradients, in f64, must differ by at most 1e-9 of the greatest element.\n"
+    "sharded or not, sequences padded or not, linears merged or not, cheap "
+    "ops\n"
+    "recomputed or not, and with sequence parallelism before and after\n"
+    "differentiation: all results and gradients, in f64, must differ by at "
+    "most\n"
+    "1e-9 of the greatest element.\n"
     "Refusals of sizes that do not divide are counted by reason; everything\n"
     "else is a failure: another refusal, an invalid program, a crash, a hang, "
     "a\n"
     "difference, a gradient of a used parameter that vanishes. Exits with 1 "
     "if\n"
     "there is one.\n"
-    "  --forms       how many of the 12 ways to make a program parallel are "
+    "  --forms       how many of the ways to make a program parallel are "
     "tried,\n"
-    "                other ones for each program (default 12)\n"
+    "                other ones for each program (default all)\n"
     "  --jobs        how many programs at a time, in processes of their own\n"
     "                (default 2)\n"
     "  --keep        reduces the programs that fail and writes them there\n"
@@ -307,7 +311,9 @@ int main(int argc, char **argv) {
   if (commandLine.get("at-least", "0").getAsDouble(atLeast))
     commandLine.fail("--at-least needs a number");
 
-  int64_t numForms = toNumber(commandLine, commandLine.get("forms", "12"));
+  int64_t numForms =
+      toNumber(commandLine,
+               commandLine.get("forms", std::to_string(listForms().size())));
   if (numForms > static_cast<int64_t>(listForms().size()))
     commandLine.fail("there are " + Twine(listForms().size()) + " forms");
   Fuzzer fuzzer(load, name, numForms, toSabotage(commandLine));

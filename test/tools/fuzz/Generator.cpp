@@ -71,7 +71,12 @@ Value Generator::enter() {
         Value ids = p.input("input_ids", tokenType());
         return p.make<EmbeddingOp>(shape, ids, embedding, sp::LayoutAttr());
       },
-      [&] { return p.parameter("hidden", shape); },
+      [&] {
+        Value hidden = p.parameter("hidden", shape);
+        return random.chance(0.7)
+                   ? p.add(hidden, p.input("features", p.type(shape)))
+                   : hidden;
+      },
       [&] { return p.input("features", p.type(shape)); },
   });
   if (random.chance(0.3))

@@ -265,7 +265,10 @@ Value Layers::mlp(Value x, Value other) {
 Value Layers::attention(Value x, Value other) {
   int64_t kvHeads = 4 * (1 + random.below(2));
   int64_t heads = kvHeads * (1 + random.below(2));
-  if (!sizes.divides && random.chance(0.5))
+  if (random.chance(0.3)) // Fewer key/value heads than ranks.
+    kvHeads = random.pick<int64_t>({1, 2}),
+    heads = random.pick<int64_t>({4, 8});
+  else if (!sizes.divides && random.chance(0.3))
     kvHeads = random.pick<int64_t>({1, 2}), heads = kvHeads * 2;
   int64_t size = 2 + random.below(5);
   bool hasRope = size % 2 == 0 && random.chance(0.5);
