@@ -37,6 +37,9 @@ struct ParallelRegion {
   mlir::SmallVector<mlir::OpOperand *> sources;
   /// Operands from outside that every rank needs whole.
   mlir::SmallVector<mlir::OpOperand *> replicated;
+  /// Ops that every rank does alike, on what enters the region: they make a
+  /// single key/value head.
+  llvm::SetVector<mlir::Operation *> repeated;
   /// With fewer key/value heads than ranks: their number, and the values that
   /// hold them, parameters among them.
   int64_t numGroups = 0;

@@ -108,6 +108,52 @@ static LogicalResult findGroups(ParallelRegion &region, int64_t size) {
   return success();
 }
 
+/// Finds what makes a single key/value head of what enters the region: linears
+/// of it, and what is between them and the attention. Outside of the region,
+/// the head would be gathered and its cotangent summed on their own.
+static void findRepeated(ParallelRegion &region,
+                         const DenseSet<Operation *> &assigned) {
+  llvm::SmallDenseSet<Value> entering;
+  for (Operation *op : region.columns)
+    entering.insert(op->getOperand(Projection::match(op)->activation));
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  auto isLeaf = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !isTensor(value.getType()) || entering.contains(value) ||
+           findParameter(value) || isUniformSource(op) ||
+           (op && llvm::none_of(op->getOperandTypes(), isTensor));
+  };
+  llvm::SetVector<Operation *> ops;
+  SmallVector<Value> worklist;
+  for (OpOperand *operand : region.replicated)
+    if (isa<AttentionOp>(operand->getOwner()))
+      worklist.push_back(operand->get());
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (isLeaf(value) || ops.contains(op))
+      continue;
+    if (!op || !isa<LayoutOpInterface>(op) || !isPure(op) ||
+        assigned.contains(op) || region.ops.contains(op))
+      return;
+    if (auto projection = Projection::match(op);
+        isContraction(op) &&
+        !(projection && projection->parameter &&
+          entering.contains(op->getOperand(projection->activation))))
+      return;
+    ops.insert(op);
+    llvm::append_range(worklist, op->getOperands());
+  }
+  for (Operation *op : ops)
+    for (Operation *user : op->getUsers())
+      if (!ops.contains(user) && !region.ops.contains(user))
+        return;
+  llvm::erase_if(region.replicated, [&](OpOperand *operand) {
+    return ops.contains(operand->get().getDefiningOp());
+  });
+  region.repeated = std::move(ops);
+}
+
 static bool divides(const ParallelRegion &region, int64_t size) {
   return llvm::all_of(region.shards, [&](const auto &shard) {
     return shapeOf(shard.first)[shard.second] % size == 0;
@@ -163,6 +209,7 @@ private:
   void close(Operation *row, ArrayRef<StringAttr> meshAxes);
   void addCopy(OpOperand &operand, StringAttr axis,
                ArrayRef<StringAttr> meshAxes);
+  void addReplica(OpOperand &operand, ArrayRef<StringAttr> meshAxes);
   void splitLoss(CrossEntropyOp loss, ArrayRef<StringAttr> meshAxes);
 
   StringAttr axisName;
@@ -188,6 +235,21 @@ void TensorParallel::addCopy(OpOperand &operand, StringAttr axis,
                              AxisLayout::replicate(), meshAxes);
   operand.set(CopyOp::create(builder, operand.getOwner()->getLoc(), type,
                              operand.get()));
+}
+
+/// The same, or, of what needs no copy to be there, another one.
+void TensorParallel::addReplica(OpOperand &operand,
+                                ArrayRef<StringAttr> meshAxes) {
+  Operation *source = operand.get().getDefiningOp();
+  if (!isa<RankedTensorType>(operand.get().getType()))
+    return;
+  if (!isUniformSource(source))
+    return addCopy(operand, axisName, meshAxes);
+  OpBuilder builder(operand.getOwner());
+  operand.set(cloneSource(builder, source,
+                          withAxisLayout(tensorType(operand.get()), axisName,
+                                         AxisLayout::replicate(), meshAxes)));
+  eraseUnusedSource(source);
 }
 
 /// Makes the parts of the axis that regions with fewer key/value heads than
@@ -310,6 +372,13 @@ void TensorParallel::rewrite(ParallelRegion &region,
     value.setType(type);
   for (OpOperand *operand : region.replicated)
     addCopy(*operand, axisName, meshAxes);
+  for (Operation *op : region.repeated) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (!region.repeated.contains(operand.get().getDefiningOp()))
+        addReplica(operand, meshAxes);
+    for (Value result : op->getResults())
+      setAxisLayout(result, axisName, AxisLayout::replicate(), meshAxes);
+  }
   for (OpOperand *operand : borders)
     addCopy(*operand, replicaAxis, meshAxes);
   for (OpOperand *operand : region.sources) {
@@ -350,6 +419,12 @@ LogicalResult TensorParallel::addRegion(ParallelRegion &region) {
     return failure();
   for (auto [op, factor] : region.ops)
     assigned.insert(op);
+  findRepeated(region, assigned);
+  for (Operation *op : region.repeated) {
+    assigned.insert(op);
+    if (Projection::match(op))
+      refused[op] = "a single key/value head is every rank's";
+  }
   for (const auto *found : {&region.columns, &region.rows, &region.losses})
     ends.insert(found->begin(), found->end());
   regions.push_back(std::move(region));

@@ -57,3 +57,48 @@ func.func @normalised(%x: tensor<4x1x8xf32> {sp.input = "x"}, %wq: tensor<8x8xf3
   %loss = sp.sum_leading %8 count 3 : (tensor<4x1x8xf32>) -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// A single head is every rank's: made inside, from copies of its weights, whose gradients are
+// sums over all ranks. Outside, its cotangent would be summed, too.
+// CHECK-LABEL: func.func @single(
+// CHECK:         sp.linear {{.*}} -> tensor<4x1x8xf32, #sp.layout<tp = shard(2)>>
+// CHECK:         %[[X:.*]] = sp.copy %{{.*}} : tensor<4x1x8xf32> -> tensor<4x1x8xf32, #sp.layout<tp = replicate>>
+// CHECK:         %[[W:.*]] = sp.copy %{{.*}} : tensor<2x8xf32> -> tensor<2x8xf32, #sp.layout<tp = replicate>>
+// CHECK:         sp.linear %[[X]], %[[W]] : {{.*}} -> tensor<4x1x2xf32, #sp.layout<tp = replicate>>
+// CHECK:         sp.attention {{.*}} tensor<4x1x1x2xf32, #sp.layout<tp = replicate>>
+// GRAD-LABEL: func.func @single(
+// GRAD:         sp.attention_grad {{.*}} tensor<4x1x1x2xf32, #sp.layout<tp = partial>>)
+// GRAD-NOT:     sp.all_reduce {{.*}} tensor<4x1x1x2xf32>
+// GRAD:         sp.all_reduce {{.*}}sp.sync_of = "k"} : tensor<2x8xf32, #sp.layout<tp = partial>> -> tensor<2x8xf32>
+func.func @single(%x: tensor<4x1x8xf32> {sp.input = "x"}, %wq: tensor<8x8xf32> {sp.param = "q"},
+                  %wk: tensor<2x8xf32> {sp.param = "k"}, %wo: tensor<8x8xf32> {sp.param = "o"})
+    -> (tensor<f32> {sp.result = "loss"}) {
+  %0 = sp.linear %x, %wq : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %1 = sp.linear %x, %wk : (tensor<4x1x8xf32>, tensor<2x8xf32>) -> tensor<4x1x2xf32>
+  %2 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [4, 1, 4, 2] : tensor<4x1x8xf32> into tensor<4x1x4x2xf32>
+  %3 = tensor.expand_shape %1 [[0], [1], [2, 3]] output_shape [4, 1, 1, 2] : tensor<4x1x2xf32> into tensor<4x1x1x2xf32>
+  %4 = sp.attention %2, %3, %3 scale 5.0e-01 causal : (tensor<4x1x4x2xf32>, tensor<4x1x1x2xf32>, tensor<4x1x1x2xf32>) -> tensor<4x1x4x2xf32>
+  %5 = tensor.collapse_shape %4 [[0], [1], [2, 3]] : tensor<4x1x4x2xf32> into tensor<4x1x8xf32>
+  %6 = sp.linear %5, %wo : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %loss = sp.sum_leading %6 count 3 : (tensor<4x1x8xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// One that comes from elsewhere is made outside.
+// CHECK-LABEL: func.func @single_elsewhere
+// CHECK-SAME:    %[[OTHER:[^:]*]]: tensor<4x1x8xf32> {sp.input = "other"}
+// CHECK:         sp.linear %[[OTHER]], %{{.*}} -> tensor<4x1x2xf32>
+// CHECK:         sp.copy %{{.*}} : tensor<4x1x1x2xf32> -> tensor<4x1x1x2xf32, #sp.layout<tp = replicate>>
+func.func @single_elsewhere(%x: tensor<4x1x8xf32> {sp.input = "x"}, %other: tensor<4x1x8xf32> {sp.input = "other"}, %wq: tensor<8x8xf32> {sp.param = "q"},
+                            %wk: tensor<2x8xf32> {sp.param = "k"}, %wo: tensor<8x8xf32> {sp.param = "o"})
+    -> (tensor<f32> {sp.result = "loss"}) {
+  %0 = sp.linear %x, %wq : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %1 = sp.linear %other, %wk : (tensor<4x1x8xf32>, tensor<2x8xf32>) -> tensor<4x1x2xf32>
+  %2 = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [4, 1, 4, 2] : tensor<4x1x8xf32> into tensor<4x1x4x2xf32>
+  %3 = tensor.expand_shape %1 [[0], [1], [2, 3]] output_shape [4, 1, 1, 2] : tensor<4x1x2xf32> into tensor<4x1x1x2xf32>
+  %4 = sp.attention %2, %3, %3 scale 5.0e-01 causal : (tensor<4x1x4x2xf32>, tensor<4x1x1x2xf32>, tensor<4x1x1x2xf32>) -> tensor<4x1x4x2xf32>
+  %5 = tensor.collapse_shape %4 [[0], [1], [2, 3]] : tensor<4x1x4x2xf32> into tensor<4x1x8xf32>
+  %6 = sp.linear %5, %wo : (tensor<4x1x8xf32>, tensor<8x8xf32>) -> tensor<4x1x8xf32>
+  %loss = sp.sum_leading %6 count 3 : (tensor<4x1x8xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
