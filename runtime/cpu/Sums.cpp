@@ -18,20 +18,21 @@ static constexpr int64_t kColumns = 256;
 /// rounding errors grow with the logarithm of the rows.
 static constexpr int64_t kLeafRows = 16;
 
-/// sums[0, columns) = the sum of `rows` rows, `stride` elements apart.
+/// sums[0, columns) = the sum of `rows` rows, `stride` elements apart, from
+/// column `first` on. `src` may be null if there are no rows.
 template <typename T>
-static void sumRows(const T *src, int64_t stride, int64_t rows, int64_t columns,
-                    Wide<T> *sums) {
+static void sumRows(const T *src, int64_t stride, int64_t rows, int64_t first,
+                    int64_t columns, Wide<T> *sums) {
   if (rows <= kLeafRows) {
     std::fill(sums, sums + columns, Wide<T>(0));
     for (int64_t row = 0; row < rows; ++row)
-      addTo(sums, src + row * stride, columns);
+      addTo(sums, src + row * stride + first, columns);
     return;
   }
   Wide<T> second[kColumns];
   int64_t half = rows / 2;
-  sumRows(src, stride, half, columns, sums);
-  sumRows(src + half * stride, stride, rows - half, columns, second);
+  sumRows(src, stride, half, first, columns, sums);
+  sumRows(src + half * stride, stride, rows - half, first, columns, second);
   addTo(sums, second, columns);
 }
 
@@ -46,7 +47,7 @@ int32_t sp_sum_leading(sp_context *context, int32_t dtype, const void *src,
         Wide<T> sums[kColumns];
         for (; begin < end; begin += kColumns) {
           int64_t columns = std::min(kColumns, end - begin);
-          sumRows(from + begin, cols, rows, columns, sums);
+          sumRows(from, cols, rows, begin, columns, sums);
           narrowTo(to + begin, sums, columns);
         }
       });
