@@ -85,8 +85,9 @@ static cl::opt<std::string>
 static cl::opt<std::string> recompute(
     "recompute", BACKWARD_COMMANDS,
     cl::desc("what the backward pass may run again to save memory: none, "
-             "gathers (of sequence shards), all (cheap ops as well) or auto "
-             "(default: all under a budget in bytes, else gathers)"),
+             "gathers (of sequence shards, and keys and values that ranks hold "
+             "alike), all (cheap ops as well) or auto (default: all under a "
+             "budget in bytes, else gathers)"),
     cl::value_desc("KIND"), cl::init("auto"));
 static cl::opt<std::string> activationBudget(
     "activation-budget", BACKWARD_COMMANDS,
