@@ -287,6 +287,8 @@ Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
     return fits;
   // Of all plans, those that are best for some price are the corners of a
   // convex line; `keeps` and `fits` close in on the budget from both sides.
+  // Between corners a better plan may hang on the one before.
+  Plan before = fits;
   while (true) {
     int64_t byte = fits.work - keeps.work, work = keeps.bytes - fits.bytes;
     while (static_cast<double>(allBytes) * byte +
@@ -297,9 +299,14 @@ Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
     }
     Plan plan = solve({byte, 0}, {work, 0});
     if (plan.bytes >= keeps.bytes || plan.bytes <= fits.bytes)
-      return keepWhatFits(fits, budget);
-    (plan.bytes <= budget ? fits : keeps) = std::move(plan);
+      break;
+    if (plan.bytes <= budget)
+      before = std::exchange(fits, std::move(plan));
+    else
+      keeps = std::move(plan);
   }
+  Plan last = keepWhatFits(fits, budget), other = keepWhatFits(before, budget);
+  return other.work < last.work ? other : last;
 }
 
 /// `plan`, which fits, without what it need not recompute to fit: the dearest
@@ -337,29 +344,45 @@ Plan Rematerializer::keepWhatFits(const Plan &plan, int64_t budget) const {
     return static_cast<double>(a.work) * b.bytes >
            static_cast<double>(b.work) * a.bytes;
   });
-  Plan best = plan;
-  auto keep = [&](unsigned count) {
-    llvm::DenseSet<Operation *> fewer = best.recomputed;
-    for (const Group &group : ArrayRef(candidates).take_front(count))
+  auto keep = [&](const Plan &from, ArrayRef<Group> kept) {
+    llvm::DenseSet<Operation *> fewer = from.recomputed;
+    for (const Group &group : kept)
       for (Operation *member : groups.members(group.leader))
         fewer.erase(member);
     return evaluate(fewer);
   };
   // Of equal groups only the first that does not fit is tried: layers are many,
   // kinds of groups few.
-  while (!candidates.empty()) {
-    unsigned fit = 0, tooMany = candidates.size() + 1;
-    while (tooMany - fit > 1) {
-      unsigned middle = fit + (tooMany - fit) / 2;
-      (keep(middle).bytes <= budget ? fit : tooMany) = middle;
+  auto eraseLike = [](SmallVector<Group> &from, Group kind) {
+    llvm::erase_if(from, [&](const Group &group) {
+      return group.bytes == kind.bytes && group.work == kind.work;
+    });
+  };
+  auto keepInOrder = [&](SmallVector<Group> rest) {
+    Plan kept = plan;
+    while (!rest.empty()) {
+      unsigned fit = 0, tooMany = rest.size() + 1;
+      while (tooMany - fit > 1) {
+        unsigned middle = fit + (tooMany - fit) / 2;
+        (keep(kept, ArrayRef(rest).take_front(middle)).bytes <= budget
+             ? fit
+             : tooMany) = middle;
+      }
+      kept = keep(kept, ArrayRef(rest).take_front(fit));
+      rest.erase(rest.begin(), rest.begin() + fit);
+      if (!rest.empty())
+        eraseLike(rest, rest.front());
     }
-    best = keep(fit);
-    if (fit == candidates.size())
-      break;
-    int64_t bytes = candidates[fit].bytes;
-    candidates.erase(candidates.begin(), candidates.begin() + fit);
-    llvm::erase_if(candidates,
-                   [&](const Group &group) { return group.bytes == bytes; });
+    return kept;
+  };
+  // One kind that fills the room badly may keep a better one out.
+  Plan best = keepInOrder(candidates);
+  for (SmallVector<Group> kinds = candidates; !kinds.empty();
+       eraseLike(kinds, kinds.front())) {
+    SmallVector<Group> others = candidates;
+    eraseLike(others, kinds.front());
+    if (Plan other = keepInOrder(std::move(others)); other.work < best.work)
+      best = std::move(other);
   }
   return best;
 }
