@@ -566,7 +566,8 @@ static std::string str(const LocalChange &change) {
 
 void Mutator::mutateCollectives() {
   SmallVector<Operation *> ops = listOps();
-  for (auto [number, op] : llvm::enumerate(ops)) {
+  for (unsigned number = 0; number < ops.size(); ++number) {
+    Operation *op = ops[number];
     if (op->getOperand(0).getType() == op->getResult(0).getType()) {
       attempt(op, "delete", "", [&](IRMapping &there) {
         bypass(there.lookup(op));
