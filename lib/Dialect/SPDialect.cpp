@@ -267,7 +267,8 @@ int64_t MeshOp::getAxisStride(StringRef axis) {
   // faster; within an axis its parts do likewise.
   StringRef parent = getParentAxis(axis);
   int64_t stride = 1;
-  for (StringAttr other : llvm::reverse(getAxes())) {
+  SmallVector<StringAttr> axes = getAxes();
+  for (StringAttr other : llvm::reverse(axes)) {
     if (other.getValue() == axis)
       break;
     StringRef otherParent = getParentAxis(other);
