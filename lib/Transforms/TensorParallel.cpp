@@ -145,8 +145,9 @@ static void findRepeated(ParallelRegion &region,
     llvm::append_range(worklist, op->getOperands());
   }
   for (Operation *op : ops)
-    for (Operation *user : op->getUsers())
-      if (!ops.contains(user) && !region.ops.contains(user))
+    for (OpOperand &use : op->getUses())
+      if (!ops.contains(use.getOwner()) &&
+          !llvm::is_contained(region.replicated, &use))
         return;
   llvm::erase_if(region.replicated, [&](OpOperand *operand) {
     return ops.contains(operand->get().getDefiningOp());
