@@ -71,7 +71,8 @@ static bool isOnlyGradient(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
     if (isa<func::ReturnOp, AdamWOp, SumSquaresOp>(user))
       return true;
-    return isSumOfGradients(user) &&
+    // Of what replicas have alike, each counts its part in the norm.
+    return (isSumOfGradients(user) || isa<SliceOp>(user)) &&
            llvm::all_of(user->getResults(), isOnlyGradient);
   });
 }
