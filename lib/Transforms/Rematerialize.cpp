@@ -217,8 +217,8 @@ int64_t Rematerializer::getWork(Operation *op) const {
   // A rank takes the share of the steps that it has of the result.
   if (isContraction(op)) {
     RankedTensorType type = tensorType(op->getResult(0));
-    double whole = static_cast<double>(type.getNumElements()) *
-                   llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    double whole = getBytesPerRank(
+        RankedTensorType::get(type.getShape(), type.getElementType()), mesh);
     if (whole > 0)
       work +=
           countSteps(op) / kStepsPerByte * getBytesPerRank(type, mesh) / whole;
@@ -305,7 +305,10 @@ Plan Rematerializer::findPlan(int64_t budget, Plan keeps) const {
     else
       keeps = std::move(plan);
   }
-  Plan last = keepWhatFits(fits, budget), other = keepWhatFits(before, budget);
+  Plan last = keepWhatFits(fits, budget);
+  if (before.bytes == fits.bytes) // There was no corner before.
+    return last;
+  Plan other = keepWhatFits(before, budget);
   return other.work < last.work ? other : last;
 }
 

@@ -40,8 +40,9 @@ def SPTensorParallel : Pass<"sp-tensor-parallel", "::mlir::ModuleOp"> {
     With more ranks than key/value heads, the axis is split: key/value heads and their
     weights are sharded on `AXIS.kv`, and each of them is the same on the ranks of
     `AXIS.rep`. A single one is every rank's: what makes it of the region's input is
-    done by every rank, with copies of its weights. `sp.copy` stands at each opening projection and on every invariant value
-    used inside, `sp.all_reduce` after the closing one, and what the closing one adds (a
+    done by every rank, with copies of its weights.
+
+    `sp.copy` stands at each opening projection and on every invariant value used inside, `sp.all_reduce` after the closing one, and what the closing one adds (a
     bias, the init of a `linalg` op) moves behind it. No name or attribute is consulted,
     except that an argument that is an `sp.input` is no parameter.
 
@@ -212,15 +213,15 @@ def SPRematerialize : Pass<"sp-rematerialize", "::mlir::ModuleOp"> {
     Activations that the backward pass reads are saved, or recomputed from saved ones:
     `recompute=gathers` lets it gather again what was gathered from sequence shards,
     so that no full sequence is saved, and compute again what several ranks hold alike
-    for want of heads (keys and values); `all` also lets it repeat ops
-    whose work is of the size of their data (norms, activation products, rope, dropout:
-    the same mask);
+    for want of heads (keys and values); `all` also lets it repeat ops whose work is of
+    the size of their data (norms, activation products, rope, dropout: the same mask);
     `none` lets it repeat nothing; `auto` is `all` if a number of bytes is given, else
     `gathers`. Of the plans that save at most `activation-budget`
     bytes per rank, a cheap one (the cheapest for some price of a byte, without what it
     need not repeat); with `min`, the one that saves the fewest bytes, and
     of these the cheapest. Work is counted in bytes moved through memory, 8 times as
-    much for bytes sent to other ranks, a 148th for the steps of a contraction. The plan is reported as a table.
+    much for bytes sent to other ranks, a 148th for the steps of a contraction. The plan
+    is reported as a table.
 
     Values that depend on no input, such as casts of parameters, are not activations.
     What is recomputed reads saved values through `sp.optimization_barrier`.
